@@ -1,0 +1,19 @@
+"""Refusals: an error whose docstring is what the caller is told."""
+
+import re
+
+
+class BrokerError(Exception):
+    """The request could not be carried out."""
+
+    status = 400
+
+    def __init__(self, detail: str = "", *, errors: list[dict[str, str]] | None = None) -> None:
+        self.detail = detail or (type(self).__doc__ or "").strip()
+        self.errors = errors or []
+        super().__init__(self.detail)
+
+    @property
+    def code(self) -> str:
+        """The stable name that clients match on: DuplicateMessage is duplicate_message."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()

@@ -1,0 +1,35 @@
+"""Secrets that must be read again (tokens sent to consumers) are sealed before they are stored."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from broker_project.lib.errors import BrokerError
+
+
+class UnreadableSecret(BrokerError):
+    """A stored secret cannot be read with the keys in TOKEN_KEYS. Was the key file kept with the data?"""
+
+    status = 503
+
+
+class Sealer:
+    """Encrypts with the first key, decrypts with any: put a new key first, reseal, drop the old one."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._fernet = MultiFernet([Fernet(_derive(key)) for key in keys])
+
+    def seal(self, plain: str) -> str:
+        return self._fernet.encrypt(plain.encode()).decode()
+
+    def unseal(self, sealed: str) -> str:
+        try:
+            return self._fernet.decrypt(sealed.encode()).decode()
+        except InvalidToken as error:
+            raise UnreadableSecret from error
+
+
+def _derive(key: str) -> bytes:
+    return base64.urlsafe_b64encode(hashlib.sha256(key.strip().encode()).digest())

@@ -1,0 +1,1 @@
+"""Settings by topic. A profile (development, production, test) puts the topics together."""

@@ -1,0 +1,44 @@
+"""The broker's own knobs: a sentence and a default for each, set by the environment or .env."""
+
+from .environment import env
+
+# Where clients reach the web server; used in links and in what `up` prints.
+BROKER_URL = env.str("BROKER_URL", "http://127.0.0.1:8000")
+# Where staff reach Flower; linked from the admin.
+FLOWER_URL = env.str("FLOWER_URL", "http://127.0.0.1:8001")
+# The built-in receiver that the sample consumer points at.
+ECHO_URL = env.str("ECHO_URL", "http://127.0.0.1:8002")
+# A file that declares channels, producers and consumers, applied at every start; none if it is not there.
+REGISTRY_FILE = env.str("REGISTRY_FILE", "broker.toml")
+
+# Web server processes; each has an event loop, its threads and its database connections.
+WEB_PROCESSES = env.int("WEB_PROCESSES", 1)
+# Threads per web process for everything that Django answers.
+WEB_THREADS = env.int("WEB_THREADS", 16)
+# Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, comma separated.
+TRUSTED_PROXIES = env.str("TRUSTED_PROXIES", "127.0.0.1")
+
+# The largest body of one request; a larger one is 413.
+MAX_PAYLOAD_BYTES = env.int("MAX_PAYLOAD_BYTES", 1024 * 1024)
+# The largest body of a batch of messages.
+MAX_BATCH_BYTES = env.int("MAX_BATCH_BYTES", 32 * 1024 * 1024)
+# A body that has not arrived by then is 408.
+BODY_TIMEOUT_SECONDS = env.float("BODY_TIMEOUT_SECONDS", 30.0)
+# The longest request target (path and query); a longer one is 414.
+MAX_TARGET_BYTES = env.int("MAX_TARGET_BYTES", 8 * 1024)
+# All request headers together; more is 431.
+MAX_HEADER_BYTES = env.int("MAX_HEADER_BYTES", 32 * 1024)
+
+# How old a process's knowledge of tokens may be: a revoked token is dead within a second.
+REGISTRY_MAX_AGE_SECONDS = env.float("REGISTRY_MAX_AGE_SECONDS", 0.5)
+# Requests a second that one API key or staff member may make to the management API; 0 turns the limit off.
+MANAGEMENT_RATE_PER_SECOND = env.float("MANAGEMENT_RATE_PER_SECOND", 100.0)
+# How many of them may come at once.
+MANAGEMENT_BURST = env.int("MANAGEMENT_BURST", 200)
+# Refused credentials a minute from one address before it gets 429; 0 turns the limit off.
+REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
+# Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
+GATEWAY_SECRETS = env.list("GATEWAY_SECRETS", [])
+
+# A part whose last sign of progress is older than this counts as stuck in /readyz.
+PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

@@ -1,0 +1,57 @@
+"""Celery: queues, routes and the beat table on one screen. Redis only rings; the rows decide."""
+
+from datetime import timedelta
+
+from .environment import env
+
+# The Redis that carries doorbells and rate limits. `./broker up` sets it to the embedded one.
+REDIS_URL = env.str("REDIS_URL", "redis://localhost:6379/0")
+
+
+def _kombu_url(url: str) -> str:
+    """Kombu calls a socket redis+socket:// and its database virtual_host; redis-py says unix:// and db."""
+    return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+
+
+CELERY_BROKER_URL = _kombu_url(REDIS_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_timeout": 1.0,
+    "socket_connect_timeout": 1.0,
+}
+
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+# Every task may run twice: the row decides.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5.0
+CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = True
+CELERY_WORKER_ETA_TASK_LIMIT = 1000
+CELERY_WORKER_SEND_TASK_EVENTS = True
+CELERY_TASK_SEND_SENT_EVENT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# Separate worker processes serve dispatch and delivery: hanging consumers cannot starve the sweeps.
+CELERY_TASK_DEFAULT_QUEUE = "dispatch"
+CELERY_TASK_ROUTES = {
+    "channels_app.report_delivery_progress": {"queue": "delivery"},
+}
+
+CELERY_BEAT_SCHEDULER = "channels_app.beat:ProgressScheduler"
+CELERY_BEAT_MAX_LOOP_INTERVAL = 5
+
+
+def _every(seconds: int, task: str) -> dict[str, object]:
+    """A sweep that is not picked up before the next one is due is dropped, not piled up."""
+    return {"task": task, "schedule": timedelta(seconds=seconds), "options": {"expires": seconds}}
+
+
+CELERY_BEAT_SCHEDULE = {
+    "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
+    "report delivery progress": _every(5, "channels_app.report_delivery_progress"),
+}

@@ -1,0 +1,48 @@
+"""Where settings come from: the environment, then .env, then a secret made in the data directory."""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+DEVELOPMENT_MARK = "development-"
+
+env = Env()
+env.read_env(str(BASE_DIR / ".env"), recurse=False)
+
+# Everything the broker writes on this machine: embedded databases, logs, generated secrets.
+DATA_DIR = Path(env.str("BROKER_DATA_DIR", str(BASE_DIR / ".broker"))).resolve()
+
+
+def from_environment(name: str) -> str:
+    """A secret given as NAME, or as NAME_FILE holding it (Docker and Kubernetes secrets)."""
+    path = env.str(f"{name}_FILE", "")
+    return Path(path).read_text().strip() if path else env.str(name, "")
+
+
+def development_secret(name: str) -> str:
+    """A secret made once and kept in the data directory; marked, so that production refuses it."""
+    path = DATA_DIR / "secrets" / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(handle, "w") as file:
+        file.write(DEVELOPMENT_MARK + secrets.token_urlsafe(50))
+    return path.read_text().strip()
+
+
+def production_secret(name: str, least: int) -> str:
+    """A secret that must be given, must not come from development and must be long enough."""
+    value = from_environment(name)
+    if not value:
+        raise ImproperlyConfigured(f"{name} (or {name}_FILE) must be set in production. Make one with: ./broker secrets")
+    if DEVELOPMENT_MARK in value:
+        raise ImproperlyConfigured(f"{name} is a development secret. Make one for production with: ./broker secrets")
+    if len(value) < least:
+        raise ImproperlyConfigured(f"{name} is too short: {least} characters at least.")
+    return value

@@ -1,0 +1,34 @@
+"""The profile for real traffic: secrets must be given, cookies are secure, logs are JSON."""
+
+import structlog
+
+from .admin import *
+from .base import *
+from .broker import *
+from .celery import *
+from .environment import env, production_secret
+from .logs import logging_with
+from .rest import *
+
+PROFILE = "production"
+DEBUG = False
+# Host names this broker answers to, comma separated.
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+# Origins that staff use the admin from, with their scheme, comma separated.
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+
+SECRET_KEY = production_secret("SECRET_KEY", least=50)
+TOKEN_KEYS = production_secret("TOKEN_KEYS", least=32).split(",")
+FLOWER_PASSWORD = production_secret("FLOWER_PASSWORD", least=16)
+
+# A proxy in front ends TLS and says so in X-Forwarded-Proto; plain HTTP is sent to HTTPS.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", True)
+# How long browsers remember to use HTTPS only.
+SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 365 * 24 * 3600)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+SECURE_HSTS_PRELOAD = True
+SESSION_COOKIE_SECURE = True
+CSRF_COOKIE_SECURE = True
+
+LOGGING = logging_with(structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer())
