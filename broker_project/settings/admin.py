@@ -1,7 +1,5 @@
 """The admin's theme and navigation."""
 
-from .broker import FLOWER_URL
-
 UNFOLD = {
     "SITE_TITLE": "Message broker",
     "SITE_HEADER": "Message broker",

@@ -38,7 +38,7 @@ MANAGEMENT_BURST = env.int("MANAGEMENT_BURST", 200)
 # Refused credentials a minute from one address before it gets 429; 0 turns the limit off.
 REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
 # Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
-GATEWAY_SECRETS = env.list("GATEWAY_SECRETS", [])
+GATEWAY_SECRETS: list[str] = env.list("GATEWAY_SECRETS", [])
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

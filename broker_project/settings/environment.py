@@ -40,7 +40,9 @@ def production_secret(name: str, least: int) -> str:
     """A secret that must be given, must not come from development and must be long enough."""
     value = from_environment(name)
     if not value:
-        raise ImproperlyConfigured(f"{name} (or {name}_FILE) must be set in production. Make one with: ./broker secrets")
+        raise ImproperlyConfigured(
+            f"{name} (or {name}_FILE) must be set in production. Make one with: ./broker secrets"
+        )
     if DEVELOPMENT_MARK in value:
         raise ImproperlyConfigured(f"{name} is a development secret. Make one for production with: ./broker secrets")
     if len(value) < least:

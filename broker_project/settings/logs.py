@@ -9,7 +9,7 @@ from .environment import env
 # The least severe line that is written: DEBUG, INFO, WARNING or ERROR.
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 
-_SHARED = [
+_SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,

@@ -13,9 +13,9 @@ from .rest import *
 PROFILE = "production"
 DEBUG = False
 # Host names this broker answers to, comma separated.
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS")
 # Origins that staff use the admin from, with their scheme, comma separated.
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 
 SECRET_KEY = production_secret("SECRET_KEY", least=50)
 TOKEN_KEYS = production_secret("TOKEN_KEYS", least=32).split(",")

@@ -14,7 +14,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "broker_project.api.negotiation.AlwaysJSON",
     "DEFAULT_SCHEMA_CLASS": "broker_project.api.schema.ProblemAwareSchema",
-    "EXCEPTION_HANDLER": "broker_project.api.problems.handle_exception",
+    "EXCEPTION_HANDLER": "broker_project.api.exceptions.handle_exception",
     "URL_FORMAT_OVERRIDE": None,
 }
 

@@ -1,0 +1,163 @@
+"""The ASGI frame in front of Django: it reads each body to its end before anybody works on the request.
+
+Slow uploads wait here, in the event loop, and hold no thread. What must be fast or must answer while
+Django is busy (health, the broadcast door) is a Route; everything else goes to Django's threads.
+"""
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+from django.conf import settings
+
+from broker_project.api.body import ClientGone, read_body, replay
+from broker_project.api.reply import Reply, Sender
+from broker_project.api.request_id import request_id_for
+from broker_project.lib import signing
+from broker_project.lib.errors import BrokerError
+
+log = structlog.get_logger("broker.access")
+
+Headers = list[tuple[bytes, bytes]]
+Hook = Callable[[], Awaitable[None]]
+
+
+class TargetTooLong(BrokerError):
+    """The path and query together are too long."""
+
+    status = 414
+
+
+class HeadersTooLarge(BrokerError):
+    """The request headers together are too large."""
+
+    status = 431
+
+
+class MethodNotAllowed(BrokerError):
+    """This address does not know that method."""
+
+    status = 405
+
+
+class ServerError(BrokerError):
+    """Something went wrong on our side. The log has it under this request id."""
+
+    status = 500
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a handler of the frame gets: everything is read, nothing more will come."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Headers
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Route:
+    """An address answered by the frame itself."""
+
+    path: re.Pattern[str]
+    methods: tuple[str, ...]
+    handler: Callable[[Request], Awaitable[Reply]]
+    max_bytes: int = 0
+    signed: bool = True
+
+
+@dataclass
+class Frame:
+    """The application that the web server runs."""
+
+    routes: Sequence[Route]
+    fallback: ASGI3Application
+    on_start: Sequence[Hook] = ()
+    on_stop: Sequence[Hook] = ()
+    secrets: Sequence[str] = field(default_factory=lambda: settings.GATEWAY_SECRETS)
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+
+    async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        await receive()
+        for hook in self.on_start:
+            await hook()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        for hook in self.on_stop:
+            await hook()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        started = time.perf_counter()
+        request_id = request_id_for(scope["headers"])
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        sender = Sender(send, request_id)
+        try:
+            await self._answer(scope, receive, sender)
+        except ClientGone:
+            sender.status = 499
+        except BrokerError as error:
+            await sender.refuse(error)
+        except Exception:
+            log.exception("request.failed", method=scope["method"], path=scope["path"])
+            await sender.refuse(ServerError())
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        log.info("request", method=scope["method"], path=scope["path"], status=sender.status, ms=milliseconds)
+
+    async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
+        _check_head(scope)
+        route = next((route for route in self.routes if route.path.fullmatch(scope["path"])), None)
+        body = await read_body(
+            receive,
+            scope["headers"],
+            max_bytes=route.max_bytes if route else settings.MAX_PAYLOAD_BYTES,
+            timeout_seconds=settings.BODY_TIMEOUT_SECONDS,
+        )
+        sender.body_was_read = True
+        if self.secrets and (route is None or route.signed):
+            self._check_signature(scope["headers"], body)
+        if route is None:
+            await self.fallback(_for_django(scope, body), replay(body), sender)
+        else:
+            await sender.reply(await _handle(route, scope, body))
+
+    def _check_signature(self, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
+        header = b",".join(value for name, value in headers if name == b"x-broker-signature")
+        signing.verify(header.decode("latin1"), body, secrets=self.secrets, now=time.time())
+
+
+async def _handle(route: Route, scope: HTTPScope, body: bytes) -> Reply:
+    if scope["method"] not in route.methods:
+        reply = Reply.problem(MethodNotAllowed())
+        return Reply(reply.status, reply.body, reply.content_type, [(b"allow", ", ".join(route.methods).encode())])
+    request = Request(scope["method"], scope["path"], scope["query_string"], list(scope["headers"]), body)
+    return await route.handler(request)
+
+
+def _check_head(scope: HTTPScope) -> None:
+    if len(scope["raw_path"] or b"") + len(scope["query_string"]) + 1 > settings.MAX_TARGET_BYTES:
+        raise TargetTooLong
+    if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > settings.MAX_HEADER_BYTES:
+        raise HeadersTooLarge
+
+
+def _for_django(scope: HTTPScope, body: bytes) -> HTTPScope:
+    """The request as it is now: whole, with its true length.
+
+    A name with an underscore is dropped: in WSGI it cannot be told from the one with a dash.
+    """
+    dropped = (b"content-length", b"transfer-encoding")
+    headers = [(name, value) for name, value in scope["headers"] if name not in dropped and b"_" not in name]
+    return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}

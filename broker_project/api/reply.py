@@ -1,0 +1,60 @@
+"""What the frame sends: one whole answer, or Django's, with the request id on either."""
+
+from dataclasses import dataclass, field
+
+from asgiref.typing import ASGISendCallable, ASGISendEvent
+
+from broker_project.api import problems
+from broker_project.lib.errors import BrokerError
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One whole answer of a handler."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    @classmethod
+    def problem(cls, error: BrokerError) -> "Reply":
+        body = problems.encode(error.status, error.code, error.detail)
+        retry = [(b"retry-after", str(problems.RETRY_AFTER_SECONDS).encode())] if error.status == 503 else []
+        return cls(error.status, body, problems.CONTENT_TYPE, retry)
+
+
+class Sender:
+    """The send of one request: puts the request id on whatever goes out and remembers the status."""
+
+    def __init__(self, send: ASGISendCallable, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.status = 0
+        self.body_was_read = False
+
+    async def __call__(self, event: ASGISendEvent) -> None:
+        if event["type"] == "http.response.start":
+            self.status = event["status"]
+            event["headers"] = [*event["headers"], (b"x-request-id", self._request_id.encode())]
+        await self._send(event)
+
+    async def reply(self, reply: Reply) -> None:
+        head = [
+            (b"content-type", reply.content_type.encode()),
+            (b"content-length", str(len(reply.body)).encode()),
+            (b"cache-control", b"no-store"),
+            *reply.headers,
+        ]
+        await self({"type": "http.response.start", "status": reply.status, "headers": head, "trailers": False})
+        await self({"type": "http.response.body", "body": reply.body, "more_body": False})
+
+    async def refuse(self, error: BrokerError) -> None:
+        """Answer with a problem, unless an answer is under way. An unread body ends the connection."""
+        if self.status:
+            return
+        reply = Reply.problem(error)
+        ending = [] if self.body_was_read else [(b"connection", b"close")]
+        await self.reply(Reply(reply.status, reply.body, reply.content_type, [*reply.headers, *ending]))

@@ -1,0 +1,17 @@
+"""The application that the web server runs: the frame, then Django in threads."""
+
+from a2wsgi import WSGIMiddleware
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+
+from broker_project.api import health
+from broker_project.api.door_pool import close_door_pool, open_door_pool
+from broker_project.api.frame import Frame
+from channels_app.api import readiness
+
+application = Frame(
+    routes=health.routes((*health.CHECKS, *readiness.CHECKS)),
+    fallback=WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS),  # type: ignore[arg-type]
+    on_start=[open_door_pool],
+    on_stop=[close_door_pool],
+)

@@ -1,0 +1,17 @@
+"""All addresses that Django answers. Health is answered by the frame before it."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+
+handler400 = "broker_project.api.problems.bad_request"
+handler403 = "broker_project.api.problems.permission_denied"
+handler404 = "broker_project.api.problems.not_found"
+handler500 = "broker_project.api.problems.server_error"
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
+    path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("", include("channels_app.api.urls")),
+]

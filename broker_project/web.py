@@ -1,0 +1,37 @@
+"""Runs the web server: `python -m broker_project.web --port 8000`."""
+
+import argparse
+import os
+
+import uvicorn
+from django.conf import settings
+
+from broker_project.api.protocol import GuardedProtocol
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "broker_project.settings.development")
+    uvicorn.run(
+        "broker_project.asgi:application",
+        host=options.host,
+        port=options.port,
+        http=GuardedProtocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        workers=settings.WEB_PROCESSES,
+        # Logs are set up by Django's settings; the frame writes a line a request.
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+        forwarded_allow_ips=settings.TRUSTED_PROXIES,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""The registry's documents: what clients send (In) and what they are shown (Out)."""
+
+import re
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from broker_project.api.fields import VISIBLE_ASCII, Choice, Flag, In, Number, Text, Whole
+from broker_project.lib.callback_url import check_callback_url
+from channels_app.models import Channel, Consumer
+from channels_app.models.channel import (
+    MAX_AGE_LIMIT_SECONDS,
+    MAX_BACKLOG_LIMIT,
+    MAX_PARTITIONS,
+    MAX_RETENTION_DAYS,
+    DeadLetters,
+)
+from channels_app.models.consumer import (
+    MAX_ACK_TIMEOUT_SECONDS,
+    MAX_IN_FLIGHT_LIMIT,
+    MAX_TIMEOUT_SECONDS,
+    MAX_UNACKED_LIMIT,
+    AckMode,
+    ConsumerType,
+    PullMode,
+)
+from channels_app.models.policies import MAX_FACTOR, MAX_PER_SECOND, MAX_RETRIES, MAX_WAIT_SECONDS, Jitter
+from channels_app.reasons import Reason
+
+_OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
+LEAST_SECONDS = 0.001
+
+
+@extend_schema_field({"oneOf": [{"type": "integer", "minimum": 300, "maximum": 599}, {"enum": list(Reason)}]})
+class Answer(serializers.Field):  # type: ignore[type-arg]
+    """An answer that is not tried again: a status code or a reason. Kept as text."""
+
+    default_error_messages = {"invalid": "A status code from 300 to 599, or one of the reasons."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = "" if isinstance(data, bool) else str(data)
+        if text not in set(Reason) and not re.fullmatch("[345][0-9][0-9]", text):
+            self.fail("invalid")
+        return text
+
+    def to_representation(self, value: str) -> int | str:
+        return int(value) if value.isdigit() else value
+
+
+class RetryPolicyIn(In):
+    retries = Whole(min_value=0, max_value=MAX_RETRIES, **_OPTIONAL)
+    initialSeconds = Number(
+        source="retry_initial_seconds", min_value=LEAST_SECONDS, max_value=MAX_WAIT_SECONDS, **_OPTIONAL
+    )
+    factor = Number(source="retry_factor", min_value=1, max_value=MAX_FACTOR, **_OPTIONAL)
+    ceilingSeconds = Number(
+        source="retry_ceiling_seconds", min_value=LEAST_SECONDS, max_value=MAX_WAIT_SECONDS, **_OPTIONAL
+    )
+    jitter = Choice(source="retry_jitter", choices=Jitter.values, **_OPTIONAL)
+    nonRetriable = serializers.ListField(source="non_retriable", child=Answer(), max_length=100, **_OPTIONAL)
+
+
+class RateLimitIn(In):
+    perSecond = Number(source="rate_per_second", min_value=LEAST_SECONDS, max_value=MAX_PER_SECOND)
+    burst = Whole(source="rate_burst", min_value=1, max_value=MAX_PER_SECOND, **_OPTIONAL)
+
+
+class RegistryIn(In):
+    """The fields that a channel, a producer and a consumer share."""
+
+    ignored: ClassVar[tuple[str, ...]] = ("id", "changedAt")
+    nested: ClassVar[dict[str, type[In]]] = {"rateLimit": RateLimitIn}
+
+    name = Text(**_OPTIONAL)
+    token = Text(VISIBLE_ASCII, **_OPTIONAL)
+    rateLimit = RateLimitIn(**_OPTIONAL)
+
+    def values(self) -> dict[str, Any]:
+        """The columns to set. None means the default; a nested null resets all of its columns."""
+        values = dict(self.validated_data)
+        for name, shape in self.nested.items():
+            if name in values:
+                inner = values.pop(name)
+                values |= {str(field.source): None for field in shape().fields.values()} if inner is None else inner
+        return values
+
+
+class ProducerIn(RegistryIn):
+    pass
+
+
+class ChannelIn(RegistryIn):
+    ignored = (
+        *RegistryIn.ignored,
+        "consumersUrl",
+        "messagesUrl",
+        "broadcastUrl",
+        "messagesStatusUrl",
+        "scheduledMessagesUrl",
+    )
+    nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
+
+    retryPolicy = RetryPolicyIn(**_OPTIONAL)
+    delayedMessaging = Flag(source="delayed_messaging", **_OPTIONAL)
+    deadLetters = Choice(source="dead_letters", choices=DeadLetters.values, **_OPTIONAL)
+    maxBacklog = Whole(source="max_backlog", min_value=1, max_value=MAX_BACKLOG_LIMIT, **_OPTIONAL)
+    maxAgeSeconds = Whole(source="max_age_seconds", min_value=1, max_value=MAX_AGE_LIMIT_SECONDS, **_OPTIONAL)
+    partitions = Whole(min_value=1, max_value=MAX_PARTITIONS, **_OPTIONAL)
+    retentionDays = Whole(source="retention_days", min_value=1, max_value=MAX_RETENTION_DAYS, **_OPTIONAL)
+
+
+class ConsumerIn(RegistryIn):
+    ignored = (*RegistryIn.ignored, "deadLetterQueueUrl")
+    nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
+
+    callbackUrl = Text(
+        VISIBLE_ASCII, source="callback_url", max_length=2048, validators=[check_callback_url], **_OPTIONAL
+    )
+    type = Choice(choices=ConsumerType.values, **_OPTIONAL)
+    maxInFlight = Whole(source="max_in_flight", min_value=1, max_value=MAX_IN_FLIGHT_LIMIT, **_OPTIONAL)
+    pullMode = Choice(source="pull_mode", choices=PullMode.values, **_OPTIONAL)
+    unackedCap = Whole(source="unacked_cap", min_value=1, max_value=MAX_UNACKED_LIMIT, **_OPTIONAL)
+    ackMode = Choice(source="ack_mode", choices=AckMode.values, **_OPTIONAL)
+    ackTimeoutSeconds = Number(
+        source="ack_timeout_seconds", min_value=LEAST_SECONDS, max_value=MAX_ACK_TIMEOUT_SECONDS, **_OPTIONAL
+    )
+    timeoutSeconds = Number(
+        source="timeout_seconds", min_value=LEAST_SECONDS, max_value=MAX_TIMEOUT_SECONDS, **_OPTIONAL
+    )
+    circuitBreaker = Flag(source="circuit_breaker", **_OPTIONAL)
+    retryPolicy = RetryPolicyIn(**_OPTIONAL)
+
+
+class RateLimitOut(serializers.Serializer[Any]):
+    perSecond = serializers.FloatField(source="rate_per_second")
+    burst = serializers.IntegerField(source="rate_burst", allow_null=True)
+
+
+class RetryPolicyOut(serializers.Serializer[Any]):
+    retries = serializers.IntegerField(allow_null=True)
+    initialSeconds = serializers.FloatField(source="retry_initial_seconds", allow_null=True)
+    factor = serializers.FloatField(source="retry_factor", allow_null=True)
+    ceilingSeconds = serializers.FloatField(source="retry_ceiling_seconds", allow_null=True)
+    jitter = serializers.ChoiceField(source="retry_jitter", choices=Jitter.values, allow_null=True)
+    nonRetriable = serializers.ListField(source="non_retriable", child=Answer(), allow_null=True)
+
+
+class RegistryOut(serializers.Serializer[Any]):
+    """Secrets are shown only where `context["secrets"]` says so."""
+
+    secret_fields: ClassVar[tuple[str, ...]] = ("token",)
+
+    id = serializers.CharField(source="public_id")
+    name = serializers.CharField()
+    token = serializers.CharField(required=False)
+    changedAt = serializers.DateTimeField(source="changed_at")
+    rateLimit = serializers.SerializerMethodField()
+
+    @extend_schema_field(RateLimitOut(allow_null=True))
+    def get_rateLimit(self, row: Any) -> Any:
+        return RateLimitOut(row).data if row.rate_per_second is not None else None
+
+    def to_representation(self, row: Any) -> dict[str, Any]:
+        shown = super().to_representation(row)
+        hidden = () if self.context.get("secrets") else self.secret_fields
+        return {name: value for name, value in shown.items() if name not in hidden}
+
+
+class ProducerOut(RegistryOut):
+    pass
+
+
+class ChannelOut(RegistryOut):
+    retryPolicy = RetryPolicyOut(source="*")
+    delayedMessaging = serializers.BooleanField(source="delayed_messaging")
+    deadLetters = serializers.ChoiceField(source="dead_letters", choices=DeadLetters.values)
+    maxBacklog = serializers.IntegerField(source="max_backlog", allow_null=True)
+    maxAgeSeconds = serializers.IntegerField(source="max_age_seconds")
+    partitions = serializers.IntegerField()
+    retentionDays = serializers.IntegerField(source="retention_days", allow_null=True)
+    consumersUrl = serializers.SerializerMethodField()
+    messagesUrl = serializers.SerializerMethodField()
+    broadcastUrl = serializers.SerializerMethodField()
+    messagesStatusUrl = serializers.SerializerMethodField()
+    scheduledMessagesUrl = serializers.SerializerMethodField()
+
+    def get_consumersUrl(self, channel: Channel) -> str:
+        return f"/channel/{channel.public_id}/consumers"
+
+    def get_messagesUrl(self, channel: Channel) -> str:
+        return f"/channel/{channel.public_id}/messages"
+
+    def get_broadcastUrl(self, channel: Channel) -> str:
+        return f"/channel/{channel.public_id}/broadcast"
+
+    def get_messagesStatusUrl(self, channel: Channel) -> str:
+        return f"/channel/{channel.public_id}/messages-status"
+
+    def get_scheduledMessagesUrl(self, channel: Channel) -> str:
+        return f"/channel/{channel.public_id}/scheduled-messages"
+
+
+class ConsumerOut(RegistryOut):
+    """`retryPolicy` is the consumer's own; null members take the channel's value."""
+
+    secret_fields = ("token", "callbackUrl")
+
+    type = serializers.ChoiceField(choices=ConsumerType.values)
+    callbackUrl = serializers.CharField(source="callback_url", required=False)
+    maxInFlight = serializers.IntegerField(source="in_flight_cap")
+    pullMode = serializers.ChoiceField(source="pull_mode", choices=PullMode.values)
+    unackedCap = serializers.IntegerField(source="unacked_cap")
+    ackMode = serializers.ChoiceField(source="ack_mode", choices=AckMode.values)
+    ackTimeoutSeconds = serializers.FloatField(source="ack_timeout_seconds")
+    timeoutSeconds = serializers.FloatField(source="timeout_seconds")
+    circuitBreaker = serializers.BooleanField(source="circuit_breaker")
+    retryPolicy = RetryPolicyOut(source="*")
+    deadLetterQueueUrl = serializers.SerializerMethodField()
+
+    def get_deadLetterQueueUrl(self, consumer: Consumer) -> str:
+        return f"/channel/{consumer.channel.public_id}/consumer/{consumer.public_id}/dlq"
+
+
+class PagesOut(serializers.Serializer[Any]):
+    next = serializers.CharField(required=False)
+    prev = serializers.CharField(required=False)
+
+
+class ListOut(serializers.Serializer[Any]):
+    result = serializers.ListField(child=serializers.CharField())
+    pages = PagesOut()

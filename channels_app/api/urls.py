@@ -1,0 +1,14 @@
+"""The addresses of the registry."""
+
+from django.urls import path
+
+from channels_app.api import views
+
+urlpatterns = [
+    path("producers", views.ProducersView.as_view()),
+    path("producer/<str:producer_id>", views.ProducerView.as_view()),
+    path("channels", views.ChannelsView.as_view()),
+    path("channel/<str:channel_id>", views.ChannelView.as_view()),
+    path("channel/<str:channel_id>/consumers", views.ConsumersView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>", views.ConsumerView.as_view()),
+]

@@ -1,0 +1,35 @@
+"""The refusals of this app; each docstring is what the caller is told."""
+
+from broker_project.lib.errors import BrokerError
+
+
+class UnknownChannel(BrokerError):
+    """There is no such channel."""
+
+    status = 404
+
+
+class UnknownProducer(BrokerError):
+    """There is no such producer."""
+
+    status = 404
+
+
+class UnknownConsumer(BrokerError):
+    """This channel has no such consumer."""
+
+    status = 404
+
+
+class InvalidId(BrokerError):
+    """An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -"""
+
+
+class WrongToken(BrokerError):
+    """The token does not open this."""
+
+    status = 403
+
+
+class CallbackUrlMissing(BrokerError):
+    """A push consumer needs a callbackUrl."""

@@ -1,0 +1,29 @@
+"""Seals all tokens anew with the first key of TOKEN_KEYS; run it after putting a new key first, then drop the old."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+from channels_app.models import Channel, Consumer, Producer
+
+BATCH = 1_000
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for model in (Channel, Producer, Consumer):
+            self.stdout.write(f"{model._meta.verbose_name_plural}: {self._reseal(model)}")
+
+    def _reseal(self, model: type[Channel] | type[Producer] | type[Consumer]) -> int:
+        """In batches by id, each in a transaction of its own: a stopped run is simply run again."""
+        done, last = 0, 0
+        while True:
+            with transaction.atomic():
+                rows = list(model.objects.filter(pk__gt=last).order_by("pk").select_for_update().only("token")[:BATCH])
+                model.objects.bulk_update(rows, ["token"])
+            if not rows:
+                return done
+            done, last = done + len(rows), rows[-1].pk

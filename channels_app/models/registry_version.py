@@ -1,0 +1,21 @@
+"""One number that rises with every change to the registry; triggers raise it, so no writer can forget."""
+
+from typing import Self
+
+from django.db import models
+
+
+class RegistryVersionQuerySet(models.QuerySet["RegistryVersion"]):
+    def current(self: Self) -> int:
+        return self.values_list("version", flat=True).first() or 0
+
+
+class RegistryVersion(models.Model):
+    """A single row. See migration 0002 for the triggers."""
+
+    version = models.BigIntegerField()
+
+    objects = RegistryVersionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "registry_version"

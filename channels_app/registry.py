@@ -1,0 +1,88 @@
+"""What a process knows of tokens, so that a request is let in without a query.
+
+Entries are read when first asked for and all forgotten when the registry's version has moved. The version
+is read at most every REGISTRY_MAX_AGE_SECONDS: a changed token is refused everywhere within a second, and
+Redis has no part in it.
+"""
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+
+from channels_app.models import ApiKey, Channel, Consumer, RegistryVersion
+from channels_app.models.api_key import hash_key
+
+MOST_ENTRIES = 100_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row's id and the token that opens it."""
+
+    row_id: int
+    token: str
+
+    def opened_by(self, token: str) -> bool:
+        return hmac.compare_digest(self.token.encode(), token.encode())
+
+
+class Registry:
+    """One per process, shared by its threads."""
+
+    def __init__(self, max_age_seconds: float) -> None:
+        self._max_age_seconds = max_age_seconds
+        self._lock = threading.Lock()
+        self._entries: dict[Hashable, Any] = {}
+        self._version = -1
+        self._read_at = float("-inf")
+
+    def channel(self, public_id: str) -> Entry | None:
+        return self._known(("channel", public_id), lambda: _entry(Channel.objects.named(public_id)))
+
+    def consumer(self, channel_id: int, public_id: str) -> Entry | None:
+        rows = Consumer.objects.filter(channel_id=channel_id).named(public_id)
+        return self._known(("consumer", channel_id, public_id), lambda: _entry(rows))
+
+    def api_key(self, text: str) -> int | None:
+        """The id of the live key with this text."""
+        digest = hash_key(text)
+        rows = ApiKey.objects.live().filter(hash=digest).values_list("pk", flat=True)
+        return self._known(("api_key", digest), rows.first)
+
+    def _known(self, key: Hashable, load: Callable[[], Any]) -> Any:
+        version = self._refresh()
+        if key in self._entries:
+            return self._entries[key]
+        value = load()
+        with self._lock:
+            # Read under an older version: good for this request, not worth keeping.
+            if version == self._version and len(self._entries) < MOST_ENTRIES:
+                self._entries[key] = value
+        return value
+
+    def _refresh(self) -> int:
+        if time.monotonic() - self._read_at < self._max_age_seconds:
+            return self._version
+        read_at = time.monotonic()
+        version = RegistryVersion.objects.current()
+        with self._lock:
+            if version != self._version or len(self._entries) >= MOST_ENTRIES:
+                self._entries = {}
+            self._version, self._read_at = version, read_at
+        return version
+
+
+def _entry(rows: Any) -> Entry | None:
+    row = rows.only("id", "token").first()
+    return Entry(row.pk, row.token) if row else None
+
+
+@cache
+def registry() -> Registry:
+    return Registry(settings.REGISTRY_MAX_AGE_SECONDS)

@@ -1,0 +1,27 @@
+"""A channel, a producer and a consumer to try the broker with, made on the first run of the development profile."""
+
+from django.conf import settings
+
+from broker_project.lib.conditions import Condition
+from channels_app import services
+from channels_app.models import Channel, Consumer, Producer
+
+CHANNEL, PRODUCER, CONSUMER = "sample-channel", "sample-producer", "sample-consumer"
+
+
+def seed() -> None:
+    """Tokens that anybody can read in the README: right for trying out, wrong for anything else."""
+    channel, _ = services.put(Channel(public_id=CHANNEL), values={"token": f"{CHANNEL}-token"}, condition=Condition())
+    services.put(Producer(public_id=PRODUCER), values={"token": f"{PRODUCER}-token"}, condition=Condition())
+    services.put(
+        Consumer(channel=channel, public_id=CONSUMER),
+        values={"token": f"{CONSUMER}-token", "callback_url": settings.ECHO_URL},
+        condition=Condition(),
+    )
+
+
+def curl() -> str | None:
+    """The first call to try, while the sample is still there."""
+    if not Channel.objects.named(CHANNEL).exists():
+        return None
+    return f"curl -H 'X-Broker-Channel-Token: {CHANNEL}-token' {settings.BROKER_URL}/channel/{CHANNEL}"

@@ -1,0 +1,100 @@
+"""The front doors for acts on the registry."""
+
+from typing import Any, TypeVar
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.db.models import Field
+
+from broker_project.lib.conditions import ChangedMeanwhile, Condition, PreconditionMissing
+from channels_app.errors import CallbackUrlMissing, InvalidId
+from channels_app.models import Channel, Consumer
+from channels_app.models.consumer import ConsumerType
+from channels_app.models.registry_object import PUBLIC_ID, RegistryObject, RegistryQuerySet
+
+log = structlog.get_logger(__name__)
+
+Values = dict[str, Any]
+Object = TypeVar("Object", bound=RegistryObject)
+
+
+def put(fresh: Object, *, values: Values, condition: Condition) -> tuple[Object, bool]:
+    """Create the object, or change the one that has its id; says whether it is new.
+
+    In `values` a column that is left out keeps its value, and None resets it to its default.
+    """
+    if not PUBLIC_ID.fullmatch(fresh.public_id):
+        raise InvalidId
+    row = siblings(fresh).named(fresh.public_id).first()
+    if row is None:
+        condition.check_absent()
+        return _create(fresh, values), True
+    condition.check_present(changed_at=row.changed_at, etag=row.etag)
+    return _change(row, values), False
+
+
+def delete(row: RegistryObject, *, condition: Condition) -> None:
+    """A soft delete. A channel takes its consumers along: its id may be used again, for a channel with none."""
+    condition.check_present(changed_at=row.changed_at, etag=row.etag)
+    with transaction.atomic():
+        if not siblings(row).retire(pk=row.pk, known=row.changed_at):
+            raise ChangedMeanwhile
+        row.refresh_from_db(fields=["changed_at", "deleted_at"])
+        if isinstance(row, Channel):
+            Consumer.objects.filter(channel=row).live().update(deleted_at=row.deleted_at)
+    log.info("registry.deleted", kind=row._meta.model_name, id=row.public_id)
+
+
+def would_change(row: RegistryObject, values: Values) -> bool:
+    """Whether these values differ from what the row has."""
+    return any(getattr(row, name) != _meant(row, name, value) for name, value in values.items())
+
+
+def siblings(row: RegistryObject) -> RegistryQuerySet:
+    """The rows among which this one's public id is unique."""
+    rows: RegistryQuerySet = type(row).objects.all()
+    return rows.filter(channel=row.channel) if isinstance(row, Consumer) else rows
+
+
+def _create(fresh: Object, values: Values) -> Object:
+    _apply(fresh, values)
+    try:
+        with transaction.atomic():
+            fresh.save(force_insert=True)
+    except IntegrityError as error:
+        # Somebody made it since we looked: as if it had been there.
+        raise PreconditionMissing from error
+    log.info("registry.created", kind=fresh._meta.model_name, id=fresh.public_id)
+    return fresh
+
+
+def _change(row: Object, values: Values) -> Object:
+    known = row.changed_at
+    _apply(row, values)
+    if not siblings(row).change(pk=row.pk, known=known, values={name: getattr(row, name) for name in values}):
+        raise ChangedMeanwhile
+    row.refresh_from_db(fields=["changed_at"])
+    log.info("registry.changed", kind=row._meta.model_name, id=row.public_id, fields=sorted(values))
+    return row
+
+
+def _apply(row: RegistryObject, values: Values) -> None:
+    for name, value in values.items():
+        setattr(row, name, _meant(row, name, value))
+    if not row.name:
+        row.name = row.public_id
+    if isinstance(row, Consumer) and row.type == ConsumerType.PUSH and not row.callback_url:
+        raise CallbackUrlMissing(errors=[{"field": "callbackUrl", "code": "required", "detail": "Needed for push."}])
+
+
+def _meant(row: RegistryObject, name: str, value: Any) -> Any:
+    """None is the column's default; for a name that is the id. (A token's default is a new one.)"""
+    if value is not None:
+        return value
+    return row.public_id if name == "name" else _default(row, name)
+
+
+def _default(row: RegistryObject, name: str) -> Any:
+    column = row._meta.get_field(name)
+    assert isinstance(column, Field)
+    return column.get_default()

@@ -1,0 +1,1 @@
+"""Dead letters and what operators do about them."""

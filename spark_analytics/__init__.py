@@ -1,0 +1,1 @@
+"""Reports by Spark over the broker's own database. Imports no Django."""
