@@ -14,7 +14,7 @@ VISIBLE_ASCII = r"^[\x21-\x7e]+$"
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$"
 
 
-class _TypedField(serializers.Field):
+class _TypedField(serializers.Field):  # type: ignore[type-arg]
     """Checks the JSON type before the value; what comes from a form is text and is read as such."""
 
     types: ClassVar[tuple[type, ...]] = ()
@@ -24,7 +24,7 @@ class _TypedField(serializers.Field):
             right = isinstance(data, self.types) and (not isinstance(data, bool) or bool in self.types)
             if not right:
                 self.fail("invalid")
-        return super().to_internal_value(data)  # type: ignore[misc]
+        return super().to_internal_value(data)
 
 
 class Text(_TypedField, serializers.RegexField):

@@ -37,6 +37,9 @@ class RegistryQuerySet(models.QuerySet[Any]):
         return self.change(pk=pk, known=known, values={"deleted_at": Now()})
 
 
+RegistryManager = models.Manager.from_queryset(RegistryQuerySet)
+
+
 class RegistryObject(models.Model):
     public_id = models.CharField(
         "id",
@@ -50,7 +53,7 @@ class RegistryObject(models.Model):
     changed_at = models.DateTimeField(db_default=_now_to_the_second, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
 
-    objects = RegistryQuerySet.as_manager()
+    objects = RegistryManager()
 
     class Meta:
         abstract = True
