@@ -95,12 +95,21 @@ def add_frame_routes(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     for name, schema in schemas.items():
         if name.endswith("InRequest"):
             schema["additionalProperties"] = False
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            _describe_ids(operation)
     result["paths"] |= {
         "/_status": _probe("getStatus", "What this is, and since when it runs.", ("name", "version", "startedAt")),
         "/healthz": _probe("getHealth", "The process is alive.", ("status",)),
         "/readyz": _probe("getReadiness", "What works. 503 when messages cannot be accepted.", ("status",), 503),
     }
     return result
+
+
+def _describe_ids(operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            parameter["schema"] = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,255}$"}
 
 
 def _probe(operation_id: str, summary: str, fields: tuple[str, ...], *others: int) -> dict[str, Any]:

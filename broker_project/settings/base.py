@@ -60,7 +60,7 @@ SESSION_LIMITS = "-c statement_timeout=15s -c lock_timeout=5s -c idle_in_transac
 DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_health_checks=True)}
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # One connection a thread, and two to spare.
-    pool={"min_size": 1, "max_size": WEB_THREADS + 2, "timeout": 10},
+    pool={"min_size": 1, "max_size": WEB_THREADS + 2, "timeout": 5},
     options=SESSION_LIMITS,
     connect_timeout=5,
 )

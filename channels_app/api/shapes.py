@@ -115,7 +115,7 @@ class ConsumerIn(RegistryIn):
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 
     callbackUrl = Text(
-        VISIBLE_ASCII, source="callback_url", max_length=2048, validators=[check_callback_url], **_OPTIONAL
+        r"^https?://[\x21-\x7e]+$", source="callback_url", max_length=2048, validators=[check_callback_url], **_OPTIONAL
     )
     type = Choice(choices=ConsumerType.values, **_OPTIONAL)
     maxInFlight = Whole(source="max_in_flight", min_value=1, max_value=MAX_IN_FLIGHT_LIMIT, **_OPTIONAL)

@@ -1,0 +1,3 @@
+from tests.acceptance.servers import broker
+
+__all__ = ["broker"]

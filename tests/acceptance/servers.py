@@ -1,0 +1,112 @@
+"""Real web servers on a database of their own, for what only a socket can show."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import psycopg
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+
+
+@dataclass
+class Broker:
+    """A prepared database, and the web servers that a test starts on it."""
+
+    database_url: str
+    data_dir: Path
+    environment: dict[str, str]
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def manage(self, *words: str) -> str:
+        command = [sys.executable, "manage.py", *words]
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, capture_output=True, text=True)
+        return done.stdout.strip().splitlines()[-1]
+
+    def serve(self, **settings: str) -> httpx.Client:
+        """Another web server process, and a client that talks to it with an API key."""
+        port = free_port()
+        command = [sys.executable, "-m", "broker_project.web", "--port", str(port)]
+        log = (self.data_dir / f"web-{port}.log").open("wb")
+        process = subprocess.Popen(command, cwd=ROOT, env={**self.environment, **settings}, stdout=log, stderr=log)
+        self.processes.append(process)
+        key = self.manage("create_api_key")
+        client = httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {key}"}, timeout=20
+        )
+        wait_until(lambda: _answers(client), START_SECONDS)
+        return client
+
+    def logs(self) -> str:
+        return "".join(path.read_text() for path in self.data_dir.glob("web-*.log"))
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with scratch_database() as url:
+        data_dir = tmp_path_factory.mktemp("data")
+        environment = {
+            **os.environ,
+            "DATABASE_URL": url,
+            "BROKER_DATA_DIR": str(data_dir),
+            "DJANGO_SETTINGS_MODULE": "broker_project.settings.development",
+            "REGISTRY_FILE": str(data_dir / "none.toml"),
+        }
+        running = Broker(url, data_dir, environment)
+        running.manage("prepare")
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+@contextmanager
+def scratch_database() -> Iterator[str]:
+    """An empty database beside the tests' own, dropped afterwards."""
+    server = os.environ["DATABASE_URL"]
+    name = f"scratch_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    """Wait for a condition, not for a time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not come"
+        time.sleep(0.02)
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/healthz").status_code == 200
+    except httpx.TransportError:
+        return False

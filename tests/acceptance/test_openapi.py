@@ -1,0 +1,56 @@
+"""The OpenAPI document and the API say the same."""
+
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from tests.acceptance.servers import Broker
+
+pytestmark = pytest.mark.xdist_group("openapi")
+
+
+@pytest.fixture(scope="module")
+def web(broker: Broker) -> httpx.Client:
+    return broker.serve(MANAGEMENT_RATE_PER_SECOND="0", REFUSALS_PER_MINUTE="0")
+
+
+def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(web: httpx.Client) -> None:
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"{web.base_url}openapi.json"),
+        *("--header", f"Authorization: {web.headers['Authorization']}"),
+        *("--max-examples", "30", "--seed", "20", "--generation-database", "none", "--no-color"),
+        # A precondition on a state that a generator cannot know is rightly refused.
+        *("--exclude-checks", "positive_data_acceptance", "--warnings", "off"),
+    ]
+
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stdout[-6000:]
+    assert "Tested: 15" in run.stdout
+
+
+def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None:
+    document = httpx.get(f"{web.base_url}openapi.json").json()
+
+    assert document["openapi"] == "3.1.0"
+    assert set(document["paths"]) == {
+        "/_status",
+        "/healthz",
+        "/readyz",
+        "/producers",
+        "/producer/{producer_id}",
+        "/channels",
+        "/channel/{channel_id}",
+        "/channel/{channel_id}/consumers",
+        "/channel/{channel_id}/consumer/{consumer_id}",
+    }
+
+
+def test_the_browsable_page_needs_nothing_from_outside(web: httpx.Client) -> None:
+    page = httpx.get(f"{web.base_url}docs")
+
+    assert page.status_code == 200
+    assert "swagger-ui" in page.text
+    assert "//cdn" not in page.text
