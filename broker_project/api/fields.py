@@ -17,6 +17,7 @@ NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$"
 class _TypedField(serializers.Field):  # type: ignore[type-arg]
     """Checks the JSON type before the value; what comes from a form is text and is read as such."""
 
+    default_error_messages = {"invalid": "This is not of the right type."}
     types: ClassVar[tuple[type, ...]] = ()
 
     def to_internal_value(self, data: Any) -> Any:

@@ -18,7 +18,7 @@ def web(broker: Broker) -> httpx.Client:
 
 def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(web: httpx.Client) -> None:
     command = [
-        *(sys.executable, "-m", "schemathesis.cli", "run", f"{web.base_url}openapi.json"),
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"{web.base_url}/openapi.json"),
         *("--header", f"Authorization: {web.headers['Authorization']}"),
         *("--max-examples", "30", "--seed", "20", "--generation-database", "none", "--no-color"),
         # A precondition on a state that a generator cannot know is rightly refused.
@@ -32,7 +32,7 @@ def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(we
 
 
 def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None:
-    document = httpx.get(f"{web.base_url}openapi.json").json()
+    document = httpx.get(f"{web.base_url}/openapi.json").json()
 
     assert document["openapi"] == "3.1.0"
     assert set(document["paths"]) == {
@@ -49,7 +49,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
 
 
 def test_the_browsable_page_needs_nothing_from_outside(web: httpx.Client) -> None:
-    page = httpx.get(f"{web.base_url}docs")
+    page = httpx.get(f"{web.base_url}/docs")
 
     assert page.status_code == 200
     assert "swagger-ui" in page.text

@@ -159,6 +159,7 @@ def test_key_names_are_taken_in_any_case(api: Client) -> None:
         ({"retryPolicy": {"initialSeconds": "nan"}}, "retryPolicy.initialSeconds"),
         ({"retryPolicy": {"factor": 0.5}}, "retryPolicy.factor"),
         ({"retryPolicy": {"jitter": "some"}}, "retryPolicy.jitter"),
+        ({"retryPolicy": {"jitter": {}}}, "retryPolicy.jitter"),
         ({"retryPolicy": {"nonRetriable": [200]}}, "retryPolicy.nonRetriable.0"),
         ({"retryPolicy": {"nonRetriable": ["boom"]}}, "retryPolicy.nonRetriable.0"),
         ({"rateLimit": {"burst": 5}}, "rateLimit.perSecond"),
