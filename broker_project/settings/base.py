@@ -7,6 +7,7 @@ from .environment import DATA_DIR, env
 
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -36,6 +37,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "broker_project.urls"
 # /channel/x/ is another address than /channel/x: a redirect would lose a body.
 APPEND_SLASH = False
+CSRF_FAILURE_VIEW = "broker_project.api.problems.csrf_failure"
 
 TEMPLATES = [
     {

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,7 +17,9 @@ def web(broker: Broker) -> httpx.Client:
     return broker.serve(MANAGEMENT_RATE_PER_SECOND="0", REFUSALS_PER_MINUTE="0")
 
 
-def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(web: httpx.Client) -> None:
+def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(
+    web: httpx.Client, tmp_path: Path
+) -> None:
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{web.base_url}/openapi.json"),
         *("--header", f"Authorization: {web.headers['Authorization']}"),
@@ -25,7 +28,7 @@ def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(we
         *("--exclude-checks", "positive_data_acceptance", "--warnings", "off"),
     ]
 
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert run.returncode == 0, run.stdout[-6000:]
     assert "Tested: 15" in run.stdout

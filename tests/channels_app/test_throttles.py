@@ -1,0 +1,53 @@
+"""Limits on the management API, in the real Redis."""
+
+from typing import Any
+
+import pytest
+import redis
+from django.test import Client
+
+from broker_project.api.token_bucket import TokenBucket
+from tests.channels_app.registry import make_channel, problem
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_key_over_its_rate_gets_429_with_a_time_to_come_back(
+    api: Client, settings: Any, redis_client: redis.Redis
+) -> None:
+    settings.MANAGEMENT_RATE_PER_SECOND, settings.MANAGEMENT_BURST = 0.01, 3
+
+    answers = [api.get("/channels") for _ in range(4)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    problem(answers[-1], 429, "throttled")
+    assert 90 <= int(answers[-1]["Retry-After"]) <= 100
+
+
+def test_an_address_that_guesses_too_often_gets_429(stranger: Client, settings: Any, redis_client: redis.Redis) -> None:
+    make_channel(token="open")
+    settings.REFUSALS_PER_MINUTE = 2
+    guess = {"X-Broker-Channel-Token": "guess"}
+
+    answers = [stranger.get("/channel/orders", headers=guess).status_code for _ in range(3)]
+
+    assert answers == [403, 403, 429]
+    assert stranger.get("/channel/orders", headers={"X-Broker-Channel-Token": "open"}).status_code == 200
+
+
+def test_a_bucket_fills_again_with_time(redis_client: redis.Redis) -> None:
+    bucket = TokenBucket(redis_client)
+
+    waits = [bucket.take("k", per_second=1000, burst=1) for _ in range(50)]
+
+    assert waits[0] == 0
+    assert all(wait <= 0.001 for wait in waits)
+    assert redis_client.pttl("bucket:k") > 0
+
+
+def test_without_redis_the_limit_is_open_and_counted() -> None:
+    bucket = TokenBucket(redis.Redis(unix_socket_path="/nonexistent/redis.sock"))
+
+    assert [bucket.take("k", per_second=0.001, burst=1) for _ in range(3)] == [0, 0, 0]
+    # Asked once, then left alone for a while.
+    assert bucket.opened == 1
