@@ -17,12 +17,14 @@ ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS")
 # Origins that staff use the admin from, with their scheme, comma separated.
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 
+# Signs sessions and everything else that Django signs.
 SECRET_KEY = production_secret("SECRET_KEY", least=50)
 TOKEN_KEYS = production_secret("TOKEN_KEYS", least=32).split(",")
 FLOWER_PASSWORD = production_secret("FLOWER_PASSWORD", least=16)
 
-# A proxy in front ends TLS and says so in X-Forwarded-Proto; plain HTTP is sent to HTTPS.
+# A proxy in front ends TLS and says so in X-Forwarded-Proto.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Whether plain HTTP is sent to HTTPS.
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", True)
 # How long browsers remember to use HTTPS only.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 365 * 24 * 3600)
