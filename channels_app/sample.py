@@ -24,4 +24,4 @@ def curl() -> str | None:
     """The first call to try, while the sample is still there."""
     if not Channel.objects.named(CHANNEL).exists():
         return None
-    return f"curl -H 'X-Broker-Channel-Token: {CHANNEL}-token' {settings.BROKER_URL}/channel/{CHANNEL}"
+    return f"curl -H 'X-Broker-Channel-Token: {CHANNEL}-token' {settings.PUBLIC_URL}/channel/{CHANNEL}"

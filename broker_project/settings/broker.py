@@ -3,7 +3,7 @@
 from .environment import env
 
 # Where clients reach the web server; used in links and in what `up` prints.
-BROKER_URL = env.str("BROKER_URL", "http://127.0.0.1:8000")
+PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000")
 # Where staff reach Flower; linked from the admin.
 FLOWER_URL = env.str("FLOWER_URL", "http://127.0.0.1:8001")
 # The built-in receiver that the sample consumer points at.

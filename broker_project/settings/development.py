@@ -20,4 +20,7 @@ TOKEN_KEYS = (from_environment("TOKEN_KEYS") or development_secret("token_key"))
 # Flower's password, for the user admin.
 FLOWER_PASSWORD = from_environment("FLOWER_PASSWORD") or development_secret("flower_password")
 
-LOGGING = logging_with(structlog.dev.ConsoleRenderer(colors=False))
+# A plain traceback: a rich one shows local variables, and tokens among them.
+LOGGING = logging_with(
+    structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+)
