@@ -3,4 +3,4 @@ from django.apps import AppConfig
 
 class ChannelsConfig(AppConfig):
     name = "channels_app"
-    verbose_name = "Channels"
+    verbose_name = "Messaging"

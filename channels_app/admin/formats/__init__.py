@@ -1,0 +1,1 @@
+"""How the admin writes dates (FORMAT_MODULE_PATH)."""
