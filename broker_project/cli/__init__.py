@@ -1,0 +1,1 @@
+"""The command line behind ./broker. It starts Django as processes and never imports it."""
