@@ -1,0 +1,42 @@
+"""The commands of ./broker, family by family."""
+
+import argparse
+import os
+import sys
+
+from broker_project.cli import checks, data, logs, manage, running, status, surroundings
+from broker_project.cli.arguments import explain
+from broker_project.lib.errors import BrokerError
+
+FAMILIES = (running, status, logs, manage, data, checks)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="broker", description="A message broker with a clock.")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    for family in FAMILIES:
+        family.add_to(commands)
+    return top
+
+
+def main(words: list[str]) -> int:
+    options = parser().parse_args(words)
+    if "run" not in options:
+        parser().print_help()
+        return 0
+    try:
+        surroundings.load()
+        return int(options.run(options))
+    except BrokenPipeError:
+        # `./broker logs | head`: nobody reads on, and Python's own last flush must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (BrokerError, OSError) as error:
+        print(f"broker: {explain(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

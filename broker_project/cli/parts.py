@@ -1,0 +1,47 @@
+"""The broker's processes on one screen. A new one is a line here."""
+
+from dataclasses import dataclass, field
+from signal import SIGINT, SIGQUIT, SIGTERM, Signals
+
+from broker_project.cli.readiness import Ready, http_ok, lived, worker
+
+# Signals with the seconds that each is given; after the last, SIGKILL.
+Manners = tuple[tuple[Signals, float], ...]
+TERM: Manners = ((SIGTERM, 15.0),)
+# A worker finishes what it does; then it gets a few seconds to give back what it cannot finish.
+WORKER: Manners = ((SIGTERM, 10.0), (SIGQUIT, 8.0))
+# PostgreSQL's fast shutdown, then its immediate one.
+FAST: Manners = ((SIGINT, 30.0), (SIGQUIT, 5.0))
+
+CELERY = "-m celery -A broker_project"
+WORKS = "-P threads -E --loglevel INFO --without-mingle --without-gossip"
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    # Parts stop in this order, equals together: first whoever brings in work, last whoever keeps it.
+    stops: int
+    manners: Manners
+    # The arguments of python, the address that is shown, the sign that it is up. {names} are filled in by launch.py.
+    command: str = ""
+    address: str = ""
+    ready: Ready = field(default=lived(0.0))
+
+
+PARTS = (
+    Part("beat", 1, TERM, f"{CELERY} beat --loglevel INFO --pidfile=", ready=lived(2.0)),
+    Part("web", 1, TERM, "-m broker_project.web --host {host} --port {port}", "{web}", http_ok("{web}/healthz")),
+    Part("flower", 1, TERM, "-m broker_project.flower --address=127.0.0.1 --port={flower_port}", "{flower}",
+         http_ok("{flower}/healthcheck")),
+    Part("worker-dispatch", 2, WORKER, f"{CELERY} worker {WORKS} -Q dispatch -c 4 -n dispatch-{{node}}",
+         ready=worker("dispatch")),
+    Part("worker-delivery", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-{{node}}",
+         ready=worker("delivery")),
+    Part("echo", 3, TERM, "-m broker_project.echo --port {echo_port}", "{echo}", http_ok("{echo}")),
+    # broker_project.embedded brings the commands of these two. They start before the others.
+    Part("redis", 4, TERM),
+    Part("postgres", 5, FAST),
+)  # fmt: skip
+
+BY_NAME = {part.name: part for part in PARTS}

@@ -1,0 +1,49 @@
+"""When a part counts as up: it answers. Each question is given the plan's names and the seconds it has lived."""
+
+import http.client
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+Ready = Callable[[Mapping[str, str], float], bool]
+PATIENCE_SECONDS = 2.0
+
+
+def http_ok(address: str) -> Ready:
+    """Answers 200. Asked without urllib: it would ask a proxy of the environment instead."""
+    return lambda names, _lived: _get(address.format(**names)) == 200
+
+
+def worker(queue: str) -> Ready:
+    """A Celery worker that answers a ping."""
+    return lambda names, _lived: _pong(f"{queue}-{names['node']}", names["redis_url"])
+
+
+def lived(seconds: float) -> Ready:
+    """For parts that cannot be asked: it did not fall over at once."""
+    return lambda _names, lived_seconds: lived_seconds >= seconds
+
+
+def _get(url: str) -> int:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_SECONDS)
+    try:
+        connection.request("GET", parts.path or "/")
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        connection.close()
+
+
+def _pong(node: str, redis_url: str) -> bool:
+    # Kombu has its own words for a socket.
+    url = redis_url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+    app = Celery(broker=url, set_as_current=False)
+    try:
+        with app.connection_for_write(transport_options={"socket_timeout": PATIENCE_SECONDS}) as connection:
+            return bool(app.control.ping(destination=[node], timeout=0.5, limit=1, connection=connection))
+    except (OSError, OperationalError):
+        return False

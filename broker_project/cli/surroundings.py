@@ -1,0 +1,29 @@
+"""Where the command line works: the repository, the environment with .env, and the data directory."""
+
+import os
+from pathlib import Path
+
+from environs import Env
+
+from broker_project.embedded import VARIABLES
+
+TOP = Path(__file__).resolve().parents[2]
+DEFAULT_SETTINGS = "broker_project.settings.development"
+
+
+def load() -> None:
+    """Read .env, as the settings do. A data directory is relative to whoever named it: the caller, or .env."""
+    named_by_caller = os.environ.get("BROKER_DATA_DIR")
+    Env().read_env(str(TOP / ".env"), recurse=False)
+    base = Path.cwd() if named_by_caller else TOP
+    data_dir = base / (os.environ.get("BROKER_DATA_DIR") or ".broker")
+    os.environ["BROKER_DATA_DIR"] = str(data_dir.resolve())
+
+
+def data_dir() -> Path:
+    return Path(os.environ["BROKER_DATA_DIR"])
+
+
+def embedded_services() -> list[str]:
+    """The services that are ours to start: those that no URL is given for."""
+    return [name for name, variable in VARIABLES.items() if not os.environ.get(variable)]
