@@ -13,6 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from broker_project.api import static_files
 from broker_project.lib.errors import BrokerError
 from channels_app import sample
 from channels_app.api import declaration
@@ -26,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
+        static_files.collect()
         welcome: dict[str, Any] = {"first_run": False, "username": None, "password": None, "api_key": None}
         if not get_user_model().objects.exists() and settings.PROFILE != "production":
             welcome |= {"first_run": True, "username": USERNAME, **self._first_run()}
