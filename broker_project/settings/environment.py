@@ -1,7 +1,9 @@
 """Where settings come from: the environment, then .env, then a secret made in the data directory."""
 
+import contextlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -26,19 +28,33 @@ def from_environment(name: str) -> str:
 def development_secret(name: str) -> str:
     """A secret made once and kept in the data directory; marked, so that production refuses it."""
     path = DATA_DIR / "secrets" / name
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(handle, "w") as file:
-        file.write(DEVELOPMENT_MARK + secrets.token_urlsafe(50))
+    if not path.exists():
+        _write_once(path, DEVELOPMENT_MARK + secrets.token_urlsafe(50))
     return path.read_text().strip()
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Of several processes that start together one writes, and none reads a half-written file."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)
+    Path(draft).unlink()
 
 
 def production_secret(name: str, least: int) -> str:
     """A secret that must be given, must not come from development and must be long enough."""
-    value = from_environment(name)
+    return _checked(name, from_environment(name), least)
+
+
+def production_secrets(name: str, least: int) -> list[str]:
+    """Several, comma separated, each as good as a single one."""
+    return [_checked(name, value, least) for value in from_environment(name).split(",")]
+
+
+def _checked(name: str, value: str, least: int) -> str:
     if not value:
         raise ImproperlyConfigured(
             f"{name} (or {name}_FILE) must be set in production. Make one with: ./broker secrets"

@@ -6,7 +6,7 @@ from .admin import *
 from .base import *
 from .broker import *
 from .celery import *
-from .environment import env, production_secret
+from .environment import env, production_secret, production_secrets
 from .logs import logging_with
 from .rest import *
 
@@ -19,12 +19,10 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 
 # Signs sessions and everything else that Django signs.
 SECRET_KEY = production_secret("SECRET_KEY", least=50)
-TOKEN_KEYS = production_secret("TOKEN_KEYS", least=32).split(",")
+TOKEN_KEYS = production_secrets("TOKEN_KEYS", least=32)
 FLOWER_PASSWORD = production_secret("FLOWER_PASSWORD", least=16)
 
-# A proxy in front ends TLS and says so in X-Forwarded-Proto.
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Whether plain HTTP is sent to HTTPS.
+# Whether plain HTTP is sent to HTTPS. A proxy that ends TLS says so in X-Forwarded-Proto (see TRUSTED_PROXIES).
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", True)
 # How long browsers remember to use HTTPS only.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 365 * 24 * 3600)

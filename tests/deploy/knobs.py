@@ -47,7 +47,8 @@ def _of(path: Path) -> Iterator[Knob]:
                 sentence = _sentence_above(source, node.lineno)
                 yield Knob(name, path.name, parser, sentence, default=_value(defaults), required=not defaults)
             case ast.Call(
-                func=ast.Name(id="from_environment" | "production_secret"), args=[ast.Constant(value=str(name))]
+                func=ast.Name(id="from_environment" | "production_secret" | "production_secrets"),
+                args=[ast.Constant(value=str(name))],
             ):
                 sentence = _sentence_above(source, node.lineno)
                 yield Knob(name, path.name, "str", sentence, required=True, secret=True)
