@@ -19,6 +19,7 @@ UNFOLD: dict[str, Any] = {
             "href": lambda request: static("channels_app/favicon.svg"),
         }
     ],
+    "STYLES": [lambda request: static("channels_app/theme.css")],
     "SCRIPTS": [lambda request: static("channels_app/outside_links.js")],
     "DASHBOARD_CALLBACK": "channels_app.admin.dashboard.build",
     "SIDEBAR": {

@@ -84,8 +84,8 @@ class ApiKeyAdmin(LongListAdmin):
 
 def _revocation(keys: list[ApiKey]) -> Question:
     return Question(
-        title="Revoke API keys?",
-        text=f"{', '.join(key.name for key in keys)}: refused within a second, and for good.",
+        title=f"Revoke {', '.join(key.name for key in keys)}?",
+        text="Who uses it is refused within a second, and for good.",
         yes="Yes, revoke",
         fields={**_chosen([key.pk for key in keys]), "confirmed": ["yes"]},
     )

@@ -7,10 +7,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesRadioFilter
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesRadioFilter
 from unfold.decorators import display
 
-from channels_app.admin.filters import StateFilter
+from channels_app.admin.filters import ChannelFilter, StateFilter
 from channels_app.admin.forms import ConsumerForm
 from channels_app.admin.pages import Act
 from channels_app.admin.registry import LIMITS, RETRY, RegistryAdmin
@@ -34,7 +34,7 @@ class ConsumerAdmin(RegistryAdmin):
     list_filter = (
         StateFilter,
         ("type", ChoicesRadioFilter),
-        ("channel", AutocompleteSelectFilter),
+        ("channel", ChannelFilter),
         ("circuit_breaker", BooleanRadioFilter),
     )
     autocomplete_fields = ("channel",)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from django import forms
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import RadioFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, RadioFilter
+from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
 PARAMETER = "state"
 
@@ -30,3 +32,18 @@ class StateFilter(RadioFilter):
 class RevokedFilter(StateFilter):
     ended_by = "revoked_at"
     ended_word = "Revoked"
+
+
+class ChannelChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """The chosen channel's id is shown; its token need not be read for that."""
+
+    def __init__(self, queryset: Any, **options: Any) -> None:
+        super().__init__(queryset.defer("token"), **options)
+
+
+class ChannelFilterForm(AutocompleteDropdownForm):
+    field = ChannelChoice
+
+
+class ChannelFilter(AutocompleteSelectFilter):
+    form_class = ChannelFilterForm

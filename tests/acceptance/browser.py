@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 FLAGS = [
@@ -43,6 +44,8 @@ def chromium(live_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brow
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+        # Beside a loop Django has connections of their own, which nobody else would close.
+        connections.close_all()
 
 
 @pytest.fixture
