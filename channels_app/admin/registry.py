@@ -48,14 +48,20 @@ class RegistryAdmin(TokenAdmin):
         return rows.defer(*self.sealed)
 
     def get_fieldsets(self, request: HttpRequest, obj: RegistryObject | None = None) -> list[tuple[str, Any]]:
-        known = ("mask", *self._times(obj)) if obj else ("token",)
-        return [("Identity", {"fields": (*self.fixed, "name", *known)}), *self.topics]
+        if obj is None:
+            return [("Identity", {"fields": (*self.fixed, "name", "token")}), *self.topics]
+        identity = ("Identity", {"fields": (*self.fixed, "name", "mask")})
+        return [identity, *self.topics, ("Times", {"fields": self._times(obj)})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: RegistryObject | None = None) -> tuple[str, ...]:
         return (*self.fixed, "mask", *self._times(obj)) if obj else ()
 
-    def _times(self, obj: RegistryObject | None) -> tuple[str, ...]:
-        return ("created_at", "changed_at", *(("deleted_at",) if obj and obj.deleted_at else ()))
+    def _times(self, obj: RegistryObject) -> tuple[str, ...]:
+        return ("deleted_at", "created_at", "changed_at") if obj.deleted_at else ("created_at", "changed_at")
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        columns: tuple[str, ...] = super().get_list_display(request)
+        return (*columns, "deleted_at") if request.GET.get(PARAMETER) else columns
 
     def has_change_permission(self, request: HttpRequest, obj: RegistryObject | None = None) -> bool:
         """What is deleted is only looked at."""
