@@ -13,11 +13,10 @@ from channels_app.registry import registry
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered() -> Iterator[None]:
+def nothing_remembered() -> None:
     """A test's rows are rolled back, and with them the version that tells a process to forget."""
     registry.cache_clear()
     shared_bucket.cache_clear()
-    yield
 
 
 @pytest.fixture

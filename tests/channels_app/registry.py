@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from broker_project.lib.conditions import Condition
@@ -30,7 +29,7 @@ def make_consumer(channel: Channel, public_id: str = "billing", **values: Any) -
     return services.put(fresh, values={"callback_url": "http://127.0.0.1:9/", **values}, condition=Condition())[0]
 
 
-def problem(response: HttpResponse, status: int, code: str) -> dict[str, Any]:
+def problem(response: Any, status: int, code: str) -> dict[str, Any]:
     """Assert that this is the problem, whole, and return it."""
     assert response.status_code == status, response.content
     assert response["Content-Type"] == "application/problem+json"

@@ -480,9 +480,11 @@ def test_a_write_in_a_session_needs_its_csrf_token() -> None:
 def test_tokens_are_sealed_at_rest(api: Client) -> None:
     put(api, "/producer/shop", {"token": "a-very-visible-token"})
 
-    stored = Producer.objects.raw("SELECT id, token AS sealed FROM producer")[0]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT token FROM producer")
+        stored = cursor.fetchone()[0]
 
-    assert "a-very-visible-token" not in json.dumps(stored.sealed)
+    assert "a-very-visible-token" not in stored
     assert Producer.objects.get().token == "a-very-visible-token"
 
 
