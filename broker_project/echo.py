@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8002)
     port = parser.parse_args().port
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    uvicorn.run(Echo(), host="127.0.0.1", port=port, lifespan="off", ws="none", access_log=False, log_level="warning")
+    uvicorn.run(Echo(), host="127.0.0.1", port=port, lifespan="off", ws="none", access_log=False, log_level="info")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from signal import SIGTERM
 
 from broker_project.cli.output import MANAGER, logs_dir
@@ -13,8 +14,8 @@ from broker_project.cli.surroundings import TOP
 from broker_project.lib.errors import BrokerError
 
 
-class DiedSilently(BrokerError):
-    """The broker ended before it said anything."""
+class NotStarted(BrokerError):
+    """The broker did not start."""
 
 
 class Pipe:
@@ -50,14 +51,19 @@ def start(plan: Plan) -> str:
     except KeyboardInterrupt:
         process.send_signal(SIGTERM)
         raise
-    return _judge(said, plan)
+    verdict = (
+        json.loads(said) if said else {"ok": False, "text": f"The broker ended before it was ready. See {_log(plan)}."}
+    )
+    if not verdict["ok"]:
+        process.wait()
+        raise NotStarted(verdict["text"])
+    return str(verdict["text"])
 
 
 def _detached(plan: Plan, writing: int) -> "subprocess.Popen[bytes]":
-    logs = logs_dir(plan.data_dir)
-    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _log(plan).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     up = ["up", "--host", plan.host, "--port", str(plan.port), "--background", "--verdict-to", str(writing)]
-    with (logs / f"{MANAGER}.log").open("ab") as log:
+    with _log(plan).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "broker_project.cli", *up],
             stdin=subprocess.DEVNULL,
@@ -69,10 +75,5 @@ def _detached(plan: Plan, writing: int) -> "subprocess.Popen[bytes]":
         )
 
 
-def _judge(said: str, plan: Plan) -> str:
-    if not said:
-        raise DiedSilently(f"The broker ended before it was ready. See {logs_dir(plan.data_dir) / MANAGER}.log.")
-    verdict = json.loads(said)
-    if not verdict["ok"]:
-        raise BrokerError(verdict["text"])
-    return str(verdict["text"])
+def _log(plan: Plan) -> Path:
+    return logs_dir(plan.data_dir) / f"{MANAGER}.log"

@@ -1,6 +1,7 @@
 """test and lint; bench and report, which are not there yet."""
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,6 @@ from pathlib import Path
 
 from broker_project import embedded
 from broker_project.cli import arguments
-from broker_project.cli.plan import Plan
 from broker_project.cli.surroundings import TOP
 
 TEST_SETTINGS = "broker_project.settings.test"
@@ -93,5 +93,5 @@ def _services() -> Iterator[dict[str, str]]:
         # Run by root, the database is another account's, which must get in.
         directory.chmod(0o755)
         with embedded.services(directory, ["postgres", "redis"], durable=False) as urls:
-            plan = Plan(directory, urls=urls)
-            yield plan.environment() | {"DJANGO_SETTINGS_MODULE": TEST_SETTINGS}
+            own = {"BROKER_DATA_DIR": str(directory), "DJANGO_SETTINGS_MODULE": TEST_SETTINGS}
+            yield {**os.environ, **own, **urls}

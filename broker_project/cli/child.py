@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import threading
 import time
-from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import AsyncIterator, Callable
+from asyncio.subprocess import DEVNULL, STDOUT, Process
+from collections.abc import Callable
 from contextlib import suppress
 from signal import SIGKILL, Signals
 
@@ -18,7 +19,7 @@ from broker_project.lib.errors import BrokerError
 
 # A part that dies this often before it was ever up will not come up by itself.
 HOPELESS = 3
-CHUNK = 64 * 1024
+LONGEST_LINE = 64 * 1024
 
 
 class PartFailed(BrokerError):
@@ -33,6 +34,7 @@ class Child:
         self._output = output
         self._changed = changed
         self._process: Process | None = None
+        self._listener = threading.Thread()
         self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._life = asyncio.create_task(self._live())
 
@@ -70,32 +72,42 @@ class Child:
             self._process = process = await self._start()
         except (BrokerError, OSError) as error:
             return f"did not start: {error}"
-        tasks = [asyncio.create_task(self._listen(process)), asyncio.create_task(self._wait_until_up())]
+        becoming_up = asyncio.create_task(self._wait_until_up())
         try:
             code = await process.wait()
         finally:
-            tasks[1].cancel()
+            becoming_up.cancel()
         _kill_group(process.pid)
         # The last words are often the most telling ones; but an orphan may hold the pipe open.
-        await asyncio.wait(tasks[:1], timeout=1)
+        await asyncio.to_thread(self._listener.join, 1.0)
         return f"(pid {process.pid}) {_cause(code)}"
 
     async def _start(self) -> Process:
+        # A pipe of our own: with one of asyncio's, wait() would wait for helpers that hold it open.
+        reading, writing = os.pipe()
+        self._listener = threading.Thread(target=self._listen, args=[reading], daemon=True)
+        self._listener.start()
+        try:
+            process = await self._spawn(writing)
+        finally:
+            os.close(writing)
+        self.state.pid, self.state.created = process.pid, _created(process.pid)
+        self._become("starting")
+        return process
+
+    async def _spawn(self, output: int) -> Process:
         """In a session of its own: a Ctrl-C reaches only the manager, which stops the parts in order."""
         launch = self._launch
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             *launch.argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=PIPE,
+            stdin=DEVNULL,
+            stdout=output,
             stderr=STDOUT,
             cwd=launch.cwd,
             env=launch.environment,
             start_new_session=True,
             **launch.run_as,
         )
-        self.state.pid, self.state.created = process.pid, _created(process.pid)
-        self._become("starting")
-        return process
 
     async def _wait_until_up(self) -> None:
         born = time.monotonic()
@@ -105,10 +117,11 @@ class Child:
         if not self._up.done():
             self._up.set_result(None)
 
-    async def _listen(self, process: Process) -> None:
-        assert process.stdout
-        async for line in _lines(process.stdout):
-            self._output.line(self.part.name, line)
+    def _listen(self, reading: int) -> None:
+        """In a thread, to the end of the pipe. A line that is too long is cut."""
+        with open(reading, errors="replace") as pipe:
+            for line in iter(lambda: pipe.readline(LONGEST_LINE), ""):
+                self._output.line(self.part.name, line.rstrip("\r\n"))
 
     async def _ask_to_end(self, process: Process, hurry: asyncio.Event) -> None:
         for signal, seconds in self.part.manners:
@@ -140,19 +153,6 @@ async def _ended(process: Process, seconds: float, hurry: asyncio.Event) -> bool
     for wait in waits:
         wait.cancel()
     return process.returncode is not None
-
-
-async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Lines of any length: one without an end is cut, as nobody would read it."""
-    rest = b""
-    while chunk := await stream.read(CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > CHUNK:
-            lines, rest = [*lines, rest], b""
-        for line in lines:
-            yield line.decode(errors="replace").rstrip("\r")
-    if rest:
-        yield rest.decode(errors="replace")
 
 
 def _kill_group(pid: int) -> None:

@@ -27,11 +27,11 @@ class Database:
         """Another database of the same server."""
         return Database(urlsplit(self.url)._replace(path=f"/{name}").geturl())
 
-    def run(self, program: str, *words: str, output: IO[bytes] | None = None, typed: str = "") -> None:
+    def run(self, program: str, *words: str, output: IO[bytes] | int = subprocess.DEVNULL, typed: str = "") -> None:
         """Run pg_dump, pg_restore or psql on it."""
-        command = [str(places.postgres_programs(caller()) / program), f"--dbname={self._address}", *words]
+        command = [str(places.postgres_programs(caller()) / program), f"--dbname={self.address}", *words]
         pipes: dict[str, Any] = {"input": typed.encode(), "stdout": output, "stderr": subprocess.PIPE}
-        done = subprocess.run(command, check=False, env=self._environment, **pipes)
+        done = subprocess.run(command, check=False, env=self.environment, **pipes)
         if done.returncode:
             raise DatabaseRefused(f"{program} failed:\n{done.stderr.decode(errors='replace').strip()}")
 
@@ -41,13 +41,13 @@ class Database:
         self.run("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *variables, typed=statements)
 
     @property
-    def _address(self) -> str:
+    def address(self) -> str:
         """Without the password: everybody may read a command line."""
         parts = urlsplit(self.url)
         user, _, host = parts.netloc.rpartition("@")
         return parts._replace(netloc=f"{user.partition(':')[0]}@{host}" if user else host).geturl()
 
     @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         password = urlsplit(self.url).password
         return {**os.environ, **({"PGPASSWORD": unquote(password)} if password else {})}

@@ -72,8 +72,12 @@ def _taken(file: IO[str]) -> bool:
 
 
 def _read(data_dir: Path) -> Holder:
-    try:
-        return Holder(**json.loads((data_dir / "lock").read_text()))
-    except ValueError:
-        # Taken this very moment, and not signed yet.
-        return Holder("up", 0)
+    """Tried for a moment: whoever took it just now has not signed yet."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return Holder(**json.loads((data_dir / "lock").read_text()))
+        except ValueError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -53,12 +53,18 @@ class Manager:
         # Here a refusal (another version's data, a full disk) ends the start; later a child tries again.
         await asyncio.gather(*(asyncio.to_thread(service.prepare) for service in services))
         await self._start(services)
-        prepared = await prepare(self._plan.environment())
-        await self._start([launch.of_part(part, self._plan) for part in PARTS if part.command])
+        _, prepared = await asyncio.gather(
+            self._start(self._parts(needs_tables=False)), prepare(self._plan.environment())
+        )
+        await self._start(self._parts(needs_tables=True))
         self._output.event(f"ready at {self._plan.web}")
         self._is_ready = True
         self._record()
         ready(write_welcome(self._plan, prepared))
+
+    def _parts(self, *, needs_tables: bool) -> list[Launch]:
+        chosen = [part for part in PARTS if part.command and part.needs_tables == needs_tables]
+        return [launch.of_part(part, self._plan) for part in chosen]
 
     async def _start(self, launches: list[Launch]) -> None:
         """Together; returns when all of them are up."""

@@ -55,7 +55,8 @@ class Output:
     def _show(self, line: str) -> None:
         try:
             if self._terminal:
-                print(line, flush=True)
+                # With its end in one piece: other threads print too.
+                print(f"{line}\n", end="", flush=True)
         except OSError:
             # The terminal is gone, or the pipe that took its place; the logs go on.
             self._terminal = False

@@ -27,18 +27,20 @@ class Part:
     command: str = ""
     address: str = ""
     ready: Ready = field(default=lived(0.0))
+    # False: it may start while the database is still being prepared.
+    needs_tables: bool = True
 
 
 PARTS = (
     Part("beat", 1, TERM, f"{CELERY} beat --loglevel INFO --pidfile=", ready=lived(2.0)),
     Part("web", 1, TERM, "-m broker_project.web --host {host} --port {port}", "{web}", http_ok("{web}/healthz")),
     Part("flower", 1, TERM, "-m broker_project.flower --address=127.0.0.1 --port={flower_port}", "{flower}",
-         http_ok("{flower}/healthcheck")),
+         http_ok("{flower}/healthcheck"), needs_tables=False),
     Part("worker-dispatch", 2, WORKER, f"{CELERY} worker {WORKS} -Q dispatch -c 4 -n dispatch-{{node}}",
          ready=worker("dispatch")),
     Part("worker-delivery", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-{{node}}",
          ready=worker("delivery")),
-    Part("echo", 3, TERM, "-m broker_project.echo --port {echo_port}", "{echo}", http_ok("{echo}")),
+    Part("echo", 3, TERM, "-m broker_project.echo --port {echo_port}", "{echo}", http_ok("{echo}"), needs_tables=False),
     # broker_project.embedded brings the commands of these two. They start before the others.
     Part("redis", 4, TERM),
     Part("postgres", 5, FAST),

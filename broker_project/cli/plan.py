@@ -50,7 +50,7 @@ class Plan:
         """What every process of the broker is told. What the user set wins, but for what this broker really uses."""
         defaults = {
             "DJANGO_SETTINGS_MODULE": DEFAULT_SETTINGS,
-            "BROKER_PUBLIC_URL": self.web,
+            "PUBLIC_URL": self.web,
             "FLOWER_URL": self.flower,
             "ECHO_URL": self.echo,
         }

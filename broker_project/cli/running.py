@@ -2,13 +2,14 @@
 
 import argparse
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGTERM
+
+import psutil
 
 from broker_project import embedded
 from broker_project.cli import arguments, background, leftovers, lock, ports, state
@@ -17,6 +18,7 @@ from broker_project.cli.output import Output
 from broker_project.cli.parts import BY_NAME
 from broker_project.cli.plan import LOOPBACK, Plan
 from broker_project.cli.surroundings import data_dir, embedded_services
+from broker_project.embedded.strays import ask_to_end
 from broker_project.lib.errors import BrokerError
 
 STOP_SECONDS = 120.0
@@ -109,9 +111,10 @@ def _stop(directory: Path) -> bool:
         return _stop_leftovers(directory)
     if holder.command != "up":
         raise lock.DataBusy(holder, directory)
-    with suppress(ProcessLookupError):
-        os.kill(holder.pid, SIGTERM)
-    _wait_for(lambda: lock.holder(directory) != holder, STOP_SECONDS)
+    with suppress(psutil.NoSuchProcess):
+        # Its end, not the lock's: until then it is still a process that was left running.
+        if not ask_to_end([psutil.Process(holder.pid)], [(SIGTERM, STOP_SECONDS)]):
+            raise TooSlow
     return True
 
 

@@ -17,14 +17,15 @@ def end(program: str, directory: Path) -> None:
     ask_to_end(_living_in(directory, program), STEPS)
 
 
-def ask_to_end(processes: Sequence[psutil.Process], steps: Sequence[tuple[Signals, float]]) -> None:
-    """Signal after signal, each with its seconds, until all have ended."""
+def ask_to_end(processes: Sequence[psutil.Process], steps: Sequence[tuple[Signals, float]]) -> bool:
+    """Signal after signal, each with its seconds, until all have ended. False if some have not."""
     for signal, seconds in steps:
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal)
         if _all_ended(processes, seconds):
-            return
+            return True
+    return False
 
 
 def _all_ended(processes: Sequence[psutil.Process], seconds: float) -> bool:
