@@ -1,0 +1,36 @@
+from pathlib import Path
+
+from broker_project.cli.logs import Tail
+from broker_project.cli.output import Output, prefixed
+
+
+def test_a_tail_gives_whole_lines_as_they_come(tmp_path: Path) -> None:
+    log = tmp_path / "web.log"
+    log.write_text("one\ntw")
+    tail = Tail(log)
+    assert tail.more() == ["one"]
+    with log.open("a") as file:
+        file.write("o\nthree\n")
+    assert tail.more() == ["two", "three"]
+
+
+def test_a_tail_follows_a_log_that_is_rotated(tmp_path: Path) -> None:
+    log = tmp_path / "web.log"
+    log.write_text("one\n")
+    tail = Tail(log)
+    log.rename(tmp_path / "web.log.1")
+    log.write_text("two\n")
+    assert tail.more() == ["one", "two"]
+    assert tail.more() == []
+
+
+def test_lines_go_to_a_log_of_their_own_and_to_the_terminal(tmp_path: Path, capsys: object) -> None:
+    output = Output(tmp_path, terminal=False)
+    output.line("web", "100 % of it")
+    output.event("web ended")
+    assert (tmp_path / "logs/web.log").read_text() == "100 % of it\n"
+    assert (tmp_path / "logs/manager.log").read_text().endswith(" web ended\n")
+
+
+def test_a_prefix_has_no_colour_outside_a_terminal() -> None:
+    assert prefixed("web", "hello") == "web             | hello"
