@@ -1,7 +1,9 @@
 """The commands of ./broker, family by family."""
 
 import argparse
+import io
 import os
+import signal
 import sys
 
 from broker_project.cli import checks, data, logs, manage, running, status, surroundings
@@ -24,6 +26,7 @@ def main(words: list[str]) -> int:
     if "run" not in options:
         parser().print_help()
         return 0
+    _behave()
     try:
         surroundings.load()
         return int(options.run(options))
@@ -36,6 +39,16 @@ def main(words: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _behave() -> None:
+    """Asked to end, end by unwinding: services that were started for a command are stopped on the way."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    # What a part says may not exist in the terminal's alphabet.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def services(command: str) -> Iterator[Plan]:
     """Yields the plan of the running broker, or of one that is not there but for its services."""
     holder = lock.holder(data_dir())
     if holder and holder.command == "up":
-        yield _running_plan()
+        yield running_plan()
     elif not embedded_services():
         yield _last_plan()
     else:
@@ -43,7 +43,8 @@ def _last_plan() -> Plan:
     return written.plan if written else Plan(data_dir())
 
 
-def _running_plan() -> Plan:
+def running_plan() -> Plan:
+    """Refused where this command would take other services than the running broker."""
     plan = _last_plan()
     if any(embedded.VARIABLES[name] not in plan.urls for name in embedded_services()):
         raise OtherServices

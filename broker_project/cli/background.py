@@ -51,13 +51,18 @@ def start(plan: Plan) -> str:
     except KeyboardInterrupt:
         process.send_signal(SIGTERM)
         raise
-    verdict = (
-        json.loads(said) if said else {"ok": False, "text": f"The broker ended before it was ready. See {_log(plan)}."}
-    )
-    if not verdict["ok"]:
+    text, ok = _judge(said, plan)
+    if not ok:
         process.wait()
-        raise NotStarted(verdict["text"])
-    return str(verdict["text"])
+        raise NotStarted(text)
+    return text
+
+
+def _judge(said: str, plan: Plan) -> tuple[str, bool]:
+    if not said:
+        return f"The broker ended before it was ready. See {_log(plan)}.", False
+    verdict = json.loads(said)
+    return str(verdict["text"]), bool(verdict["ok"])
 
 
 def _detached(plan: Plan, writing: int) -> "subprocess.Popen[bytes]":

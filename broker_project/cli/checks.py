@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker_project import embedded
-from broker_project.cli import arguments
+from broker_project.cli import arguments, foreground
 from broker_project.cli.surroundings import TOP
 
 TEST_SETTINGS = "broker_project.settings.test"
@@ -26,6 +25,8 @@ LINT = {
     "imports": ["-c", IMPORTS],
     "migrations": ["manage.py", "makemigrations", "--check", "--dry-run"],
 }
+# What a shell says of a program that a Ctrl-C ended.
+INTERRUPTED = 130
 ALL_TESTS = ["-n", "2", "--dist", "loadgroup"]
 
 
@@ -70,9 +71,13 @@ def _later(options: argparse.Namespace) -> int:
 
 
 def _run(commands: dict[str, list[str]]) -> int:
-    """All of them, whatever fails; the exit code is that of the first that failed."""
+    """All of them, whatever fails, until a Ctrl-C; the exit code is that of the first that failed."""
+    steps: list[Step] = []
     with _services() as environment:
-        steps = [_step(name, words, environment) for name, words in commands.items()]
+        for name, words in commands.items():
+            steps.append(_step(name, words, environment))
+            if steps[-1].code == INTERRUPTED:
+                break
     if len(steps) > 1:
         print("\n".join(f"{step.name:<14}{'failed' if step.code else 'ok':<8}{step.seconds:6.1f} s" for step in steps))
     return next((step.code for step in steps if step.code), 0)
@@ -81,7 +86,7 @@ def _run(commands: dict[str, list[str]]) -> int:
 def _step(name: str, words: list[str], environment: dict[str, str]) -> Step:
     print(f"--- {name}", flush=True)
     begun = time.monotonic()
-    code = subprocess.call([sys.executable, *words], cwd=TOP, env=environment)
+    code = foreground.run([sys.executable, *words], environment, cwd=TOP)
     return Step(name, code, time.monotonic() - begun)
 
 

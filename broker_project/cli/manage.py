@@ -2,11 +2,9 @@
 
 import argparse
 import secrets
-import signal
-import subprocess
 import sys
 
-from broker_project.cli import arguments, at_hand
+from broker_project.cli import arguments, at_hand, foreground
 from broker_project.cli.surroundings import TOP
 
 
@@ -48,7 +46,4 @@ def _secrets(_options: argparse.Namespace) -> int:
 def run_manage(command: str, words: list[str]) -> int:
     """In the caller's directory, for the files it may name."""
     with at_hand.services(command) as plan:
-        # A Ctrl-C is for manage.py alone, which may be a shell; a handler, unlike SIG_IGN, is not handed on to it.
-        signal.signal(signal.SIGINT, lambda *_: None)
-        code = subprocess.call([sys.executable, str(TOP / "manage.py"), *words], env=plan.environment())
-    return code if code >= 0 else 128 - code
+        return foreground.run([sys.executable, str(TOP / "manage.py"), *words], plan.environment())

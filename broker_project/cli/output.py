@@ -21,6 +21,8 @@ class Output:
     def __init__(self, data_dir: Path, *, terminal: bool) -> None:
         self._logs = logs_dir(data_dir)
         self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Lines that a full disk does not take must not fill the terminal with complaints.
+        logging.raiseExceptions = False
         self._loggers: dict[str, logging.Logger] = {}
         self._terminal = terminal
 

@@ -42,8 +42,10 @@ def _pong(node: str, redis_url: str) -> bool:
     # Kombu has its own words for a socket.
     url = redis_url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
     app = Celery(broker=url, set_as_current=False)
+    connection = app.connection_for_write(transport_options={"socket_timeout": PATIENCE_SECONDS})
+    no_answer: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
     try:
-        with app.connection_for_write(transport_options={"socket_timeout": PATIENCE_SECONDS}) as connection:
+        with connection:
             return bool(app.control.ping(destination=[node], timeout=0.5, limit=1, connection=connection))
-    except (OSError, OperationalError):
+    except no_answer:
         return False

@@ -12,7 +12,7 @@ from signal import SIGTERM
 import psutil
 
 from broker_project import embedded
-from broker_project.cli import arguments, background, leftovers, lock, ports, state
+from broker_project.cli import arguments, at_hand, background, leftovers, lock, ports, state
 from broker_project.cli.manager import Manager
 from broker_project.cli.output import Output
 from broker_project.cli.parts import BY_NAME
@@ -119,25 +119,25 @@ def _stop(directory: Path) -> bool:
 
 
 def _stop_leftovers(directory: Path) -> bool:
-    written = state.read(directory)
-    if written is None or not written.was_running:
+    if not directory.exists():
         return False
     with lock.held(directory, "down"):
-        leftovers.stop(directory)
+        found = leftovers.stop(directory)
         embedded.clear(directory)
-        state.write(replace(written, parts=[replace(part, state="stopped", pid=None) for part in written.parts]))
-    return True
+        state.write_stopped(directory)
+    return bool(found)
 
 
 def _restart(options: argparse.Namespace) -> int:
     directory = data_dir()
-    holder, written = lock.holder(directory), state.read(directory)
-    if holder is None or holder.command != "up" or written is None:
+    holder = lock.holder(directory)
+    if holder is None or holder.command != "up":
         raise NotRunning
     if options.name:
         return _restart_part(directory, options.name)
+    plan = at_hand.running_plan()
     _stop(directory)
-    return _start(replace(written.plan, urls={}))
+    return _start(replace(plan, urls={}))
 
 
 def _restart_part(directory: Path, name: str) -> int:

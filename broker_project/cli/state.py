@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -68,6 +68,13 @@ def write(state: State) -> None:
     with open(part, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         json.dump(asdict(state), file, indent=1)
     part.replace(path)
+
+
+def write_stopped(data_dir: Path) -> None:
+    """After a crash, when nothing is left of what was written down."""
+    written = read(data_dir)
+    if written:
+        write(replace(written, parts=[replace(part, state="stopped", pid=None) for part in written.parts]))
 
 
 def read(data_dir: Path) -> State | None:

@@ -60,7 +60,9 @@ def services(data_dir: Path, names: Collection[str], *, durable: bool = True) ->
 
 
 def clear(data_dir: Path) -> None:
-    """Remove the sockets that a crash left, and a Redis that still serves them."""
+    """Remove the sockets that a crash left, and the services that still run."""
+    for home in places.postgres_homes(data_dir):
+        strays.end("postgres", home)
     for sockets in places.old_sockets(data_dir, service_account()):
         strays.end("redis-server", sockets / "redis")
         shutil.rmtree(sockets, ignore_errors=True)

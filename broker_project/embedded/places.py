@@ -55,7 +55,7 @@ def redis_program(account: Account) -> Path:
 
 def postgres_data(data_dir: Path, account: Account) -> Path:
     """Inside the data directory, or where a note in it says, if the account cannot enter it."""
-    home, elsewhere = data_dir / "postgres", ELSEWHERE / digest(data_dir) / "postgres"
+    home, elsewhere = postgres_homes(data_dir)
     note = data_dir / "postgres-is-elsewhere.txt"
     if (home / "PG_VERSION").exists():
         return home
@@ -66,6 +66,10 @@ def postgres_data(data_dir: Path, account: Account) -> Path:
     _make_enterable(elsewhere.parent)
     note.write_text(f"The PostgreSQL data of this directory is in\n{elsewhere}\n")
     return elsewhere
+
+
+def postgres_homes(data_dir: Path) -> tuple[Path, Path]:
+    return data_dir / "postgres", ELSEWHERE / digest(data_dir) / "postgres"
 
 
 def new_sockets(data_dir: Path, account: Account) -> Path:
