@@ -16,7 +16,7 @@ from broker_project.cli.surroundings import TOP
 
 TEST_SETTINGS = "broker_project.settings.test"
 # import-linter has no form for python -m, and a script's first line breaks in a path that is long or has spaces.
-IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-logo'])"
 
 LINT = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -35,6 +35,9 @@ class Step:
     name: str
     code: int
     seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.name:<14}{'failed' if self.code else 'ok':<8}{self.seconds:6.1f} s"
 
 
 def add_to(commands: arguments.Commands) -> None:
@@ -79,7 +82,7 @@ def _run(commands: dict[str, list[str]]) -> int:
             if steps[-1].code == INTERRUPTED:
                 break
     if len(steps) > 1:
-        print("\n".join(f"{step.name:<14}{'failed' if step.code else 'ok':<8}{step.seconds:6.1f} s" for step in steps))
+        print("\n".join(["", *map(str, steps)]))
     return next((step.code for step in steps if step.code), 0)
 
 

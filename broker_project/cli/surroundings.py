@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from environs import Env
+from dotenv import load_dotenv
 
 from broker_project.embedded import VARIABLES
 
@@ -12,9 +12,9 @@ DEFAULT_SETTINGS = "broker_project.settings.development"
 
 
 def load() -> None:
-    """Read .env, as the settings do. A data directory is relative to whoever named it: the caller, or .env."""
+    """Put .env behind the environment, as the settings do. A relative data directory is the namer's: caller or .env."""
     named_by_caller = os.environ.get("BROKER_DATA_DIR")
-    Env().read_env(str(TOP / ".env"), recurse=False)
+    load_dotenv(TOP / ".env")
     base = Path.cwd() if named_by_caller else TOP
     data_dir = base / (os.environ.get("BROKER_DATA_DIR") or ".broker")
     os.environ["BROKER_DATA_DIR"] = str(data_dir.resolve())
