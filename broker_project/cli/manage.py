@@ -38,7 +38,8 @@ def _key(options: argparse.Namespace) -> int:
 
 
 def _secrets(_options: argparse.Namespace) -> int:
-    for name, size in (("SECRET_KEY", 50), ("TOKEN_KEYS", 32), ("FLOWER_PASSWORD", 24)):
+    sizes = {"SECRET_KEY": 50, "TOKEN_KEYS": 32, "FLOWER_PASSWORD": 24, "POSTGRES_PASSWORD": 24, "REDIS_PASSWORD": 24}
+    for name, size in sizes.items():
         print(f"{name}={secrets.token_urlsafe(size)}")
     return 0
 

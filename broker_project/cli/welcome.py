@@ -28,11 +28,7 @@ def _credentials(prepared: Prepared) -> list[str]:
 
 
 def _first_steps(prepared: Prepared) -> list[str]:
-    curl = (
-        ["Send a first message:", "", *(f"  {line}" for line in prepared.curl.splitlines()), ""]
-        if prepared.curl
-        else []
-    )
+    curl = ["Try it:", "", *(f"  {line}" for line in prepared.curl.splitlines()), ""] if prepared.curl else []
     return [*curl, *prepared.notes, *([""] if prepared.notes else [])]
 
 

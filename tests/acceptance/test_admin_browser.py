@@ -12,7 +12,7 @@ from tests.acceptance.browser import browser_page, chromium
 
 __all__ = ["browser_page", "chromium"]
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PASSWORD = "a long enough password"
 

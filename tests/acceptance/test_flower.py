@@ -9,8 +9,6 @@ import pytest
 
 from tests.acceptance.servers import ROOT, Broker, free_port, wait_until
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 @pytest.fixture(scope="module")
 def flower(broker: Broker) -> Iterator[httpx.Client]:

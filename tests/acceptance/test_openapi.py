@@ -9,8 +9,6 @@ import pytest
 
 from tests.acceptance.servers import Broker
 
-pytestmark = pytest.mark.xdist_group("openapi")
-
 
 @pytest.fixture(scope="module")
 def web(broker: Broker) -> httpx.Client:

@@ -28,7 +28,6 @@ DELETE_USERS = (
     *SHELL,
     "from django.contrib.auth.models import User; User.objects.all().delete(); print(User.objects.count())",
 )
-pytestmark = pytest.mark.xdist_group("up")
 
 
 @pytest.fixture(scope="module")

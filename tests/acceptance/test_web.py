@@ -14,8 +14,6 @@ import pytest
 
 from tests.acceptance.servers import Broker, wait_until
 
-pytestmark = pytest.mark.xdist_group("web")
-
 AWAY = "unix:///nonexistent/redis.sock?db=0"
 
 
