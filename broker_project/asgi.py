@@ -11,7 +11,8 @@ from channels_app.api import readiness
 
 application = Frame(
     routes=health.routes((*health.CHECKS, *readiness.CHECKS)),
-    fallback=WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS),  # type: ignore[arg-type]
+    # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
+    fallback=WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
     on_start=[open_door_pool],
     on_stop=[close_door_pool],
 )

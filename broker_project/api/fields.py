@@ -33,6 +33,13 @@ class Text(_TypedField, serializers.RegexField):
 
     types = (str,)
 
+    def to_internal_value(self, data: Any) -> str:
+        value: str = super().to_internal_value(data)
+        # In a pattern $ also matches before a last line break; the OpenAPI document has no word for the true end.
+        if value.endswith("\n"):
+            self.fail("invalid")
+        return value
+
     def __init__(self, regex: str = NO_CONTROLS, **kwargs: Any) -> None:
         super().__init__(regex, **{"max_length": 255, "min_length": 1, "trim_whitespace": False} | kwargs)
 

@@ -48,7 +48,7 @@ CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 
 def _every(seconds: int, task: str) -> dict[str, object]:
     """A sweep that is not picked up before the next one is due is dropped, not piled up."""
-    return {"task": task, "schedule": timedelta(seconds=seconds), "options": {"expires": seconds}}
+    return {"task": task, "schedule": timedelta(seconds=seconds), "options": {"expire_seconds": seconds}}
 
 
 CELERY_BEAT_SCHEDULE = {

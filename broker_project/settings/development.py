@@ -20,5 +20,4 @@ TOKEN_KEYS = (from_environment("TOKEN_KEYS") or development_secret("token_key"))
 # Flower's password, for the user admin.
 FLOWER_PASSWORD = from_environment("FLOWER_PASSWORD") or development_secret("flower_password")
 
-# A plain traceback: a rich one shows local variables, and tokens among them.
-LOGGING = logging_with(structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback))
+LOGGING = logging_with(structlog.dev.ConsoleRenderer(colors=False))

@@ -19,9 +19,11 @@ _SHARED: list[structlog.typing.Processor] = [
 ]
 
 
-def logging_with(*renderers: structlog.typing.Processor) -> dict[str, object]:
+def logging_with(renderer: structlog.typing.Processor) -> dict[str, object]:
     """The standard library's logging, with every line, ours or a library's, drawn by the same processors."""
-    finish = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, *renderers]
+    # A traceback is text before it is cleaned: an exception may carry a secret, too.
+    as_text = structlog.processors.format_exc_info
+    finish = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, as_text, redact, renderer]
     formatter = {"()": structlog.stdlib.ProcessorFormatter, "foreign_pre_chain": _SHARED, "processors": finish}
     return {
         "version": 1,

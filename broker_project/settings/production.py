@@ -31,4 +31,4 @@ SECURE_HSTS_PRELOAD = True
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
 
-LOGGING = logging_with(structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+LOGGING = logging_with(structlog.processors.JSONRenderer())

@@ -16,10 +16,13 @@ DROP = "DROP FUNCTION raise_registry_version();"
 
 
 def watch(table: str, update: str = "UPDATE") -> migrations.RunSQL:
-    """A statement-level trigger. An update of an API key counts only where it opens or shuts something."""
+    """A statement-level trigger. An update of an API key counts only where it opens or shuts something.
+
+    BEFORE, so that the version's row is locked first by everybody: after the rows, two writers would deadlock.
+    """
     return migrations.RunSQL(
         f"""
-        CREATE TRIGGER raise_registry_version AFTER INSERT OR {update} OR DELETE OR TRUNCATE ON {table}
+        CREATE TRIGGER raise_registry_version BEFORE INSERT OR {update} OR DELETE OR TRUNCATE ON {table}
         FOR EACH STATEMENT EXECUTE FUNCTION raise_registry_version();
         """,
         f"DROP TRIGGER raise_registry_version ON {table};",

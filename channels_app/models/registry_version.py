@@ -9,6 +9,10 @@ class RegistryVersionQuerySet(models.QuerySet["RegistryVersion"]):
     def current(self: Self) -> int:
         return self.values_list("version", flat=True).first() or 0
 
+    def lock(self) -> None:
+        """Taken before rows of the registry are, by whoever locks rows before changing them: triggers take it first."""
+        self.select_for_update().first()
+
 
 class RegistryVersion(models.Model):
     """A single row. See migration 0002 for the triggers."""

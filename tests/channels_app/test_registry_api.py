@@ -140,6 +140,8 @@ def test_key_names_are_taken_in_any_case(api: Client) -> None:
         ({"name": 5}, "name"),
         ({"name": "a" * 256}, "name"),
         ({"name": "a\nb"}, "name"),
+        ({"name": "a\n"}, "name"),
+        ({"token": "a\n"}, "token"),
         ({"name": "\x00"}, "name"),
         ({"name": "\ud800"}, "name"),
         ({"token": "with space"}, "token"),
@@ -423,6 +425,8 @@ def test_a_channel_token_opens_the_reads_of_its_channel_without_secrets(stranger
     assert stranger.get("/channel/orders/consumers", headers=opened).status_code == 200
     assert "token" not in channel.json()
     assert {"token", "callbackUrl"}.isdisjoint(consumer.json())
+    made_up = {**opened, "X-Broker-Consumer-Token": "made-up"}
+    assert "token" not in stranger.get("/channel/orders", headers=made_up).json()
     problem(stranger.get("/channel/other", headers=opened), 403, "wrong_token")
     problem(stranger.get("/channel/none", headers=opened), 404, "unknown_channel")
     problem(stranger.get("/channels", headers=opened), 401, "not_authenticated")
@@ -451,7 +455,9 @@ def test_staff_read_in_their_session_and_write_what_they_may(stranger: Client) -
     clerk = User.objects.create_user("clerk", is_staff=True)
     stranger.force_login(clerk)
 
+    made_up = {"X-Broker-Consumer-Token": "made-up"}
     assert "token" not in stranger.get("/channel/orders").json()
+    assert "token" not in stranger.get("/channel/orders", headers=made_up).json()
     problem(put(stranger, "/channel/orders", {"name": "x"}, if_match=channel.etag), 403, "permission_denied")
 
     clerk.user_permissions.set(Permission.objects.filter(codename__in=["change_channel", "reveal_token"]))

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from channels_app.models import Channel, Consumer, Producer
+from channels_app.models import Channel, Consumer, Producer, RegistryVersion
 
 BATCH = 1_000
 
@@ -22,6 +22,7 @@ class Command(BaseCommand):
         done, last = 0, 0
         while True:
             with transaction.atomic():
+                RegistryVersion.objects.lock()
                 rows = list(model.objects.filter(pk__gt=last).order_by("pk").select_for_update().only("token")[:BATCH])
                 model.objects.bulk_update(rows, ["token"])
             if not rows:

@@ -1,6 +1,7 @@
 """No secret in a log line."""
 
 import logging
+import sys
 from typing import Any
 
 import pytest
@@ -31,14 +32,27 @@ def test_what_is_no_secret_stays() -> None:
     assert redact(None, "info", event) == event
 
 
-def test_lines_of_libraries_are_blanked_too(settings: Any) -> None:
+def formatted(settings: Any, **record: Any) -> str:
+    """A line of a library, drawn as our settings say."""
+    line = settings.LOGGING["formatters"]["line"]
     formatter = structlog.stdlib.ProcessorFormatter(
-        processors=settings.LOGGING["formatters"]["line"]["processors"],
-        foreign_pre_chain=settings.LOGGING["formatters"]["line"]["foreign_pre_chain"],
+        processors=line["processors"], foreign_pre_chain=line["foreign_pre_chain"]
     )
-    record = logging.LogRecord("library", logging.INFO, "", 0, "sent Bearer %s", ("hush-hush",), None)
+    return formatter.format(logging.makeLogRecord({"name": "library", "levelname": "INFO", **record}))
 
-    line = formatter.format(record)
+
+def test_lines_of_libraries_are_blanked_too(settings: Any) -> None:
+    line = formatted(settings, msg="sent Bearer %s", args=("hush-hush",))
 
     assert "sent Bearer" in line
+    assert "hush-hush" not in line
+
+
+def test_an_exception_is_blanked_too(settings: Any) -> None:
+    try:
+        raise ValueError("cannot reach redis://:hush-hush@host/0 with Bearer hush-hush")
+    except ValueError:
+        line = formatted(settings, msg="failed", exc_info=sys.exc_info())
+
+    assert "cannot reach redis" in line
     assert "hush-hush" not in line
