@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class ProgressScheduler(DatabaseScheduler):
-    """The beat table in the database, where staff see it and tune it."""
+    """The beat table in the database: staff see it and may pause an entry; intervals are the settings'."""
 
     _marked_at = float("-inf")
 

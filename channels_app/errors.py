@@ -31,5 +31,9 @@ class WrongToken(BrokerError):
     status = 403
 
 
+class RateMissing(BrokerError):
+    """A rate limit with a burst needs a rate."""
+
+
 class CallbackUrlMissing(BrokerError):
     """A push consumer needs a callbackUrl."""

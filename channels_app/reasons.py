@@ -1,5 +1,6 @@
 """Why a try or a job failed: one list for jobs, attempts, counters and dead letters."""
 
+import re
 from enum import StrEnum
 
 
@@ -21,3 +22,8 @@ class Reason(StrEnum):
     WORKER_LOST = "worker_lost"
     CONSUMER_GONE = "consumer_gone"
     CHANNEL_GONE = "channel_gone"
+
+
+def is_answer(text: str) -> bool:
+    """What a retry policy may call final: a status code from 300 to 599, or a reason."""
+    return text in set(Reason) or re.fullmatch("[345][0-9][0-9]", text) is not None

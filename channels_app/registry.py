@@ -56,9 +56,9 @@ class Registry:
         return self._known(("api_key", digest), rows.first)
 
     def _known(self, key: Hashable, load: Callable[[], Any]) -> Any:
-        version = self._refresh()
-        if key in self._entries:
-            return self._entries[key]
+        version, entries = self._refresh(), self._entries
+        if key in entries:
+            return entries[key]
         value = load()
         with self._lock:
             # Read under an older version: good for this request, not worth keeping.

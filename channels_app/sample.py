@@ -21,7 +21,8 @@ def seed() -> None:
 
 
 def curl() -> str | None:
-    """The first call to try, while the sample is still there."""
-    if not Channel.objects.named(CHANNEL).exists():
+    """The first call to try, while the sample is as it was made."""
+    channel = Channel.objects.named(CHANNEL).first()
+    if channel is None or channel.token != f"{CHANNEL}-token":
         return None
-    return f"curl -H 'X-Broker-Channel-Token: {CHANNEL}-token' {settings.PUBLIC_URL}/channel/{CHANNEL}"
+    return f"curl -H 'X-Broker-Channel-Token: {channel.token}' {settings.PUBLIC_URL}/channel/{CHANNEL}"

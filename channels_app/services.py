@@ -5,12 +5,14 @@ from typing import Any, TypeVar
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Field
+from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import ChangedMeanwhile, Condition, PreconditionMissing
-from channels_app.errors import CallbackUrlMissing, InvalidId
-from channels_app.models import Channel, Consumer
+from broker_project.lib.patterns import PUBLIC_ID
+from channels_app.errors import CallbackUrlMissing, InvalidId, RateMissing, UnknownChannel
+from channels_app.models import Channel, Consumer, RegistryVersion
 from channels_app.models.consumer import ConsumerType
-from channels_app.models.registry_object import PUBLIC_ID, RegistryObject, RegistryQuerySet
+from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +30,7 @@ def put(fresh: Object, *, values: Values, condition: Condition) -> tuple[Object,
     row = siblings(fresh).named(fresh.public_id).first()
     if row is None:
         condition.check_absent()
-        return _create(fresh, values), True
+        return _create(fresh, values, condition), True
     condition.check_present(changed_at=row.changed_at, etag=row.etag)
     return _change(row, values), False
 
@@ -56,16 +58,27 @@ def siblings(row: RegistryObject) -> RegistryQuerySet:
     return rows.filter(channel=row.channel) if isinstance(row, Consumer) else rows
 
 
-def _create(fresh: Object, values: Values) -> Object:
+def _create(fresh: Object, values: Values, condition: Condition) -> Object:
     _apply(fresh, values)
     try:
         with transaction.atomic():
+            if isinstance(fresh, Consumer):
+                _hold_channel(fresh.channel)
             fresh.save(force_insert=True)
     except IntegrityError as error:
+        if not isinstance(error.__cause__, UniqueViolation):
+            raise
         # Somebody made it since we looked: as if it had been there.
-        raise PreconditionMissing from error
+        raise (ChangedMeanwhile if condition.only_new else PreconditionMissing) from error
     log.info("registry.created", kind=fresh._meta.model_name, id=fresh.public_id)
     return fresh
+
+
+def _hold_channel(channel: Channel) -> None:
+    """A channel that is deleted meanwhile takes no new consumer along into the dark."""
+    RegistryVersion.objects.lock()
+    if not Channel.objects.live().filter(pk=channel.pk).select_for_update().exists():
+        raise UnknownChannel
 
 
 def _change(row: Object, values: Values) -> Object:
@@ -83,6 +96,10 @@ def _apply(row: RegistryObject, values: Values) -> None:
         setattr(row, name, _meant(row, name, value))
     if not row.name:
         row.name = row.public_id
+    if row.rate_burst is not None and row.rate_per_second is None:
+        raise RateMissing(
+            errors=[{"field": "rateLimit.perSecond", "code": "required", "detail": "Needed for a burst."}]
+        )
     if isinstance(row, Consumer) and row.type == ConsumerType.PUSH and not row.callback_url:
         raise CallbackUrlMissing(errors=[{"field": "callbackUrl", "code": "required", "detail": "Needed for push."}])
 

@@ -7,7 +7,6 @@ import structlog
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -23,11 +22,17 @@ class StorageAway(BrokerError):
     status = 503
 
 
+def refusal_behind(error: Exception) -> BrokerError | None:
+    """The refusal that an exception stands for; None for a surprise."""
+    if isinstance(error, OperationalError):
+        log.error("storage.away", error=type(error).__name__)
+        return StorageAway()
+    return error if isinstance(error, BrokerError) else None
+
+
 def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response | None:
     """DRF's exception handler: every refusal becomes a problem, a surprise rises to `server_error`."""
-    if isinstance(error, OperationalError | PoolTimeout):
-        log.error("storage.away", error=type(error).__name__)
-        error = StorageAway()
+    error = refusal_behind(error) or error
     if isinstance(error, BrokerError):
         return _respond(error.status, error.code, error.detail, error.errors, _retry_after(error.status))
     if isinstance(error, Http404):

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from django.http import QueryDict
 from rest_framework import serializers
 
-VISIBLE_ASCII = r"^[\x21-\x7e]+$"
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$"
 
 

@@ -104,6 +104,8 @@ class Frame:
         request_id = request_id_for(scope["headers"])
         structlog.contextvars.bind_contextvars(request_id=request_id)
         sender = Sender(send, request_id)
+        # As it was sent, percent-encoded: no control character reaches a terminal.
+        path = scope["raw_path"].decode("latin1")
         try:
             await self._answer(scope, receive, sender)
         except ClientGone:
@@ -111,10 +113,10 @@ class Frame:
         except BrokerError as error:
             await sender.refuse(error)
         except Exception:
-            log.exception("request.failed", method=scope["method"], path=scope["path"])
+            log.exception("request.failed", method=scope["method"], path=path)
             await sender.refuse(ServerError())
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
-        log.info("request", method=scope["method"], path=scope["path"], status=sender.status, ms=milliseconds)
+        log.info("request", method=scope["method"], path=path, status=sender.status, ms=milliseconds)
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
         _check_head(scope)

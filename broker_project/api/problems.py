@@ -28,7 +28,7 @@ def encode(status: int, code: str, detail: str) -> bytes:
     return json.dumps(problem(status, code, detail)).encode()
 
 
-def _page(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:
+def page(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:
     """A client gets a problem; a person in the admin gets a page."""
     if request.path.startswith("/admin/"):
         return HttpResponse(f"<h1>{HTTPStatus(status).phrase}</h1><p>{detail}</p>", status=status)
@@ -36,22 +36,22 @@ def _page(request: HttpRequest, status: int, code: str, detail: str) -> HttpResp
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page(request, 400, "bad_request", "The request cannot be understood.")
+    return page(request, 400, "bad_request", "The request cannot be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page(request, 403, "permission_denied", "You may not do this.")
+    return page(request, 403, "permission_denied", "You may not do this.")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page(request, 404, "not_found", "There is nothing at this address.")
+    return page(request, 404, "not_found", "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Reached by surprises only; the trace is in the log under the request id."""
     detail = "Something went wrong on our side. The log has it under this request id."
-    return _page(request, 500, "server_error", detail)
+    return page(request, 500, "server_error", detail)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(request, 403, "csrf_failed", "The form's token is missing or old. Load the page again.")
+    return page(request, 403, "csrf_failed", "The form's token is missing or old. Load the page again.")

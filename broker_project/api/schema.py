@@ -62,7 +62,7 @@ CONDITIONAL_DELETE: dict[str, Any] = {
 }
 
 
-def CONDITIONAL_PUT(shape: Any) -> dict[str, Any]:
+def conditional_put(shape: Any) -> dict[str, Any]:
     responses = {
         200: OpenApiResponse(shape, description="Changed."),
         201: OpenApiResponse(shape, description="Created."),

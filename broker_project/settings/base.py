@@ -32,6 +32,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "broker_project.api.middleware.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "broker_project.urls"

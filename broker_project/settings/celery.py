@@ -8,12 +8,12 @@ from .environment import env
 REDIS_URL = env.str("REDIS_URL", "redis://localhost:6379/0")
 
 
-def _kombu_url(url: str) -> str:
+def kombu_url(url: str) -> str:
     """Kombu calls a socket redis+socket:// and its database virtual_host; redis-py says unix:// and db."""
     return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
 
 
-CELERY_BROKER_URL = _kombu_url(REDIS_URL)
+CELERY_BROKER_URL = kombu_url(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,

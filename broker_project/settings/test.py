@@ -13,7 +13,7 @@ STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.s
 
 # Each parallel test process has a Redis database of its own, as it has a PostgreSQL database.
 REDIS_URL = f"{REDIS_URL.partition('?')[0]}?db={int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:]) + 1}"
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = kombu_url(REDIS_URL)
 # Pools keep connections that would block the dropping of a test database.
 DATABASES["default"]["OPTIONS"].pop("pool")
 MANAGEMENT_RATE_PER_SECOND = 0.0

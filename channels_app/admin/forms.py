@@ -1,6 +1,5 @@
 """Forms of the registry: what may be typed, in plain words. Saving is the services' business."""
 
-import re
 from typing import Any
 
 from django import forms
@@ -8,16 +7,15 @@ from django.core.validators import RegexValidator
 from unfold.widgets import UnfoldAdminPasswordToggleWidget, UnfoldAdminTextInputWidget
 
 from broker_project.lib.conditions import Condition
+from broker_project.lib.patterns import TOKEN
 from channels_app.admin.words import HELP, LABELS, NEW_ID, RETRY_COLUMNS
 from channels_app.models.consumer import ConsumerType
-from channels_app.models.registry_object import TOKEN
-from channels_app.reasons import Reason
+from channels_app.reasons import is_answer
 
 CHANGED_MEANWHILE = (
     "Somebody changed this while the form was open. Nothing was saved: open it again to see what it is now."
 )
 NOT_COLUMNS = {"etag", "channel", "public_id"}
-STATUS_CODE = re.compile("[345][0-9][0-9]")
 
 
 class RegistryForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -74,7 +72,7 @@ class RetryForm(RegistryForm):
 
     def clean_non_retriable(self) -> list[str]:
         answers: list[str] = self.cleaned_data["non_retriable"] or []
-        unknown = [answer for answer in answers if answer not in set(Reason) and not STATUS_CODE.fullmatch(answer)]
+        unknown = [answer for answer in answers if not is_answer(answer)]
         if unknown:
             raise forms.ValidationError(f"Neither a status code from 300 to 599 nor a reason: {', '.join(unknown)}")
         return answers

@@ -53,8 +53,10 @@ class TokenAdmin(LongListAdmin):
         row = self._row(request, pk)
         if not self.has_reveal_permission(request, row):
             raise PermissionDenied
+        # Drawn first: what cannot be read has not been revealed.
+        shown = self._show(request, row, note="This look is noted in the history.")
         self.log_change(request, row, "Revealed the token")
-        return self._show(request, row, note="This look is noted in the history.")
+        return shown
 
     def renew_token(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self._row(request, pk)

@@ -1,13 +1,13 @@
 """The registry's documents: what clients send (In) and what they are shown (Out)."""
 
-import re
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from broker_project.api.fields import VISIBLE_ASCII, Choice, Flag, In, Number, Text, Whole
+from broker_project.api.fields import Choice, Flag, In, Number, Text, Whole
 from broker_project.lib.callback_url import check_callback_url
+from broker_project.lib.patterns import TOKEN, whole
 from channels_app.models import Channel, Consumer
 from channels_app.models.channel import (
     MAX_AGE_LIMIT_SECONDS,
@@ -26,7 +26,7 @@ from channels_app.models.consumer import (
     PullMode,
 )
 from channels_app.models.policies import MAX_FACTOR, MAX_PER_SECOND, MAX_RETRIES, MAX_WAIT_SECONDS, Jitter
-from channels_app.reasons import Reason
+from channels_app.reasons import Reason, is_answer
 
 _OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 LEAST_SECONDS = 0.001
@@ -40,7 +40,7 @@ class Answer(serializers.Field):  # type: ignore[type-arg]
 
     def to_internal_value(self, data: Any) -> str:
         text = "" if isinstance(data, bool) else str(data)
-        if text not in set(Reason) and not re.fullmatch("[345][0-9][0-9]", text):
+        if not is_answer(text):
             self.fail("invalid")
         return text
 
@@ -62,7 +62,7 @@ class RetryPolicyIn(In):
 
 
 class RateLimitIn(In):
-    perSecond = Number(source="rate_per_second", min_value=LEAST_SECONDS, max_value=MAX_PER_SECOND)
+    perSecond = Number(source="rate_per_second", min_value=LEAST_SECONDS, max_value=MAX_PER_SECOND, **_OPTIONAL)
     burst = Whole(source="rate_burst", min_value=1, max_value=MAX_PER_SECOND, **_OPTIONAL)
 
 
@@ -73,7 +73,7 @@ class RegistryIn(In):
     nested: ClassVar[dict[str, type[In]]] = {"rateLimit": RateLimitIn}
 
     name = Text(**_OPTIONAL)
-    token = Text(VISIBLE_ASCII, **_OPTIONAL)
+    token = Text(whole(TOKEN), **_OPTIONAL)
     rateLimit = RateLimitIn(**_OPTIONAL)
 
     def values(self) -> dict[str, Any]:
@@ -87,10 +87,12 @@ class RegistryIn(In):
 
 
 class ProducerIn(RegistryIn):
-    pass
+    """Who broadcasts."""
 
 
 class ChannelIn(RegistryIn):
+    """Where messages are broadcast, and how they are retried, limited and kept."""
+
     ignored = (
         *RegistryIn.ignored,
         "consumersUrl",
@@ -111,6 +113,8 @@ class ChannelIn(RegistryIn):
 
 
 class ConsumerIn(RegistryIn):
+    """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's."""
+
     ignored = (*RegistryIn.ignored, "deadLetterQueueUrl")
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from broker_project.api.conditions import condition_of, stamp
 from broker_project.api.pagination import page
-from broker_project.api.schema import CONDITIONAL_DELETE, CONDITIONAL_PUT, PAGED
+from broker_project.api.schema import CONDITIONAL_DELETE, PAGED, conditional_put
 from channels_app import selectors, services
 from channels_app.api.permissions import OpensChannel, OpensConsumer, sees_secrets
 from channels_app.api.shapes import (
@@ -53,7 +53,7 @@ class ProducerView(APIView):
         """One producer."""
         return _show(ProducerOut, selectors.get_producer(producer_id), request)
 
-    @extend_schema(operation_id="putProducer", request=ProducerIn, tags=["registry"], **CONDITIONAL_PUT(ProducerOut))
+    @extend_schema(operation_id="putProducer", request=ProducerIn, tags=["registry"], **conditional_put(ProducerOut))
     def put(self, request: Request, producer_id: str) -> Response:
         """Create a producer, or change it."""
         return _put(Producer(public_id=producer_id), ProducerIn, ProducerOut, request)
@@ -83,7 +83,7 @@ class ChannelView(APIView):
         """One channel. The channel's token opens this too; then secrets are left out."""
         return _show(ChannelOut, selectors.get_channel(channel_id), request)
 
-    @extend_schema(operation_id="putChannel", request=ChannelIn, tags=["registry"], **CONDITIONAL_PUT(ChannelOut))
+    @extend_schema(operation_id="putChannel", request=ChannelIn, tags=["registry"], **conditional_put(ChannelOut))
     def put(self, request: Request, channel_id: str) -> Response:
         """Create a channel, or change it."""
         return _put(Channel(public_id=channel_id), ChannelIn, ChannelOut, request)
@@ -117,7 +117,7 @@ class ConsumerView(APIView):
         channel = selectors.get_channel(channel_id)
         return _show(ConsumerOut, selectors.get_consumer(channel, consumer_id), request)
 
-    @extend_schema(operation_id="putConsumer", request=ConsumerIn, tags=["registry"], **CONDITIONAL_PUT(ConsumerOut))
+    @extend_schema(operation_id="putConsumer", request=ConsumerIn, tags=["registry"], **conditional_put(ConsumerOut))
     def put(self, request: Request, channel_id: str, consumer_id: str) -> Response:
         """Create a consumer of a channel, or change it."""
         fresh = Consumer(channel=selectors.get_channel(channel_id), public_id=consumer_id)

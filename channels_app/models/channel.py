@@ -8,7 +8,6 @@ from channels_app.models.policies import (
     MAX_RETRIES,
     MAX_WAIT_SECONDS,
     Jitter,
-    RateLimited,
     between,
     non_retriable_field,
     retry_constraints,
@@ -26,7 +25,7 @@ class DeadLetters(models.TextChoices):
     DROP = "drop", "count only"
 
 
-class Channel(RateLimited, RegistryObject):
+class Channel(RegistryObject):
     retries = models.IntegerField(default=3, validators=between(0, MAX_RETRIES))
     retry_initial_seconds = models.FloatField(default=1.0, validators=between(0.001, MAX_WAIT_SECONDS))
     retry_factor = models.FloatField(default=2.0, validators=between(1, MAX_FACTOR))
@@ -51,7 +50,7 @@ class Channel(RateLimited, RegistryObject):
                 name="channel_public_id_is_unique",
                 violation_error_message="There is a channel with this id.",
             ),
-            *RateLimited.Meta.constraints,
+            *RegistryObject.Meta.constraints,
             *retry_constraints(),
             models.CheckConstraint(name="channel_backlog_is_positive", condition=Q(max_backlog__gte=1)),
             models.CheckConstraint(name="channel_age_is_positive", condition=Q(max_age_seconds__gte=1)),

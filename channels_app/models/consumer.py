@@ -10,7 +10,6 @@ from channels_app.models.policies import (
     MAX_RETRIES,
     MAX_WAIT_SECONDS,
     Jitter,
-    RateLimited,
     between,
     non_retriable_field,
     retry_constraints,
@@ -41,7 +40,7 @@ class AckMode(models.TextChoices):
 DEFAULT_IN_FLIGHT = {ConsumerType.PUSH: 100, ConsumerType.PULL: 1_000}
 
 
-class Consumer(RateLimited, RegistryObject):
+class Consumer(RegistryObject):
     """Retry columns left NULL take the channel's value."""
 
     channel = models.ForeignKey(Channel, on_delete=models.PROTECT, related_name="consumers")
@@ -86,7 +85,7 @@ class Consumer(RateLimited, RegistryObject):
                 condition=Q(timeout_seconds__gt=0, timeout_seconds__lte=MAX_TIMEOUT_SECONDS),
             ),
             models.CheckConstraint(name="consumer_ack_timeout_is_positive", condition=Q(ack_timeout_seconds__gt=0)),
-            *RateLimited.Meta.constraints,
+            *RegistryObject.Meta.constraints,
             *retry_constraints(),
         ]
 

@@ -34,6 +34,11 @@ class RateLimited(models.Model):
         constraints = [
             models.CheckConstraint(name="%(class)s_rate_is_positive", condition=Q(rate_per_second__gt=0)),
             models.CheckConstraint(name="%(class)s_burst_is_positive", condition=Q(rate_burst__gte=1)),
+            models.CheckConstraint(
+                name="%(class)s_burst_has_a_rate",
+                condition=Q(rate_burst__isnull=True) | Q(rate_per_second__isnull=False),
+                violation_error_message="A burst needs a rate.",
+            ),
         ]
 
 

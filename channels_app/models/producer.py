@@ -3,11 +3,10 @@
 from django.db import models
 from django.db.models import Q
 
-from channels_app.models.policies import RateLimited
 from channels_app.models.registry_object import RegistryObject
 
 
-class Producer(RateLimited, RegistryObject):
+class Producer(RegistryObject):
     class Meta:
         db_table = "producer"
         indexes = [models.Index(fields=["id"], condition=Q(deleted_at__isnull=True), name="producer_live")]
@@ -18,5 +17,5 @@ class Producer(RateLimited, RegistryObject):
                 name="producer_public_id_is_unique",
                 violation_error_message="There is a producer with this id.",
             ),
-            *RateLimited.Meta.constraints,
+            *RegistryObject.Meta.constraints,
         ]

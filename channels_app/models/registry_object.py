@@ -1,6 +1,5 @@
 """What channels, producers and consumers have in common: an id of the client's, a token, a time of change."""
 
-import re
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -8,10 +7,9 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Greatest, Now, TruncSecond
 
+from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.models.fields import SealedField, new_token
-
-PUBLIC_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-TOKEN = re.compile(r"[\x21-\x7e]{1,255}")
+from channels_app.models.policies import RateLimited
 
 _now_to_the_second = TruncSecond(Now())
 
@@ -40,7 +38,7 @@ class RegistryQuerySet(models.QuerySet[Any]):
 RegistryManager = models.Manager.from_queryset(RegistryQuerySet)
 
 
-class RegistryObject(models.Model):
+class RegistryObject(RateLimited):
     public_id = models.CharField(
         "id",
         max_length=255,
@@ -55,7 +53,7 @@ class RegistryObject(models.Model):
 
     objects = RegistryManager()
 
-    class Meta:
+    class Meta(RateLimited.Meta):
         abstract = True
 
     def __str__(self) -> str:

@@ -108,6 +108,15 @@ def test_a_document_that_was_read_can_be_put_back(api: Client) -> None:
         assert {**written.json(), "changedAt": 0} == {**read.json(), "changedAt": 0}
 
 
+def test_a_burst_is_changed_alone_but_not_without_a_rate(api: Client) -> None:
+    problem(put(api, "/channel/orders", {"rateLimit": {"burst": 5}}), 400, "rate_missing")
+    made = put(api, "/channel/orders", {"rateLimit": {"perSecond": 2}})
+
+    body = put(api, "/channel/orders", {"rateLimit": {"burst": 5}}, if_match=made["ETag"]).json()
+
+    assert body["rateLimit"] == {"perSecond": 2.0, "burst": 5}
+
+
 def test_a_form_carries_flat_fields(api: Client) -> None:
     response = api.put(
         "/channel/orders",
@@ -164,7 +173,6 @@ def test_key_names_are_taken_in_any_case(api: Client) -> None:
         ({"retryPolicy": {"jitter": {}}}, "retryPolicy.jitter"),
         ({"retryPolicy": {"nonRetriable": [200]}}, "retryPolicy.nonRetriable.0"),
         ({"retryPolicy": {"nonRetriable": ["boom"]}}, "retryPolicy.nonRetriable.0"),
-        ({"rateLimit": {"burst": 5}}, "rateLimit.perSecond"),
         ({"rateLimit": {"perSecond": -1}}, "rateLimit.perSecond"),
     ],
 )

@@ -5,6 +5,8 @@ The last line on standard output is a JSON object for `./broker up`; it alone ca
 
 import json
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection, transaction
 
 from broker_project.api import static_files
 from broker_project.lib.errors import BrokerError
@@ -20,12 +23,29 @@ from channels_app.api import declaration
 from channels_app.models import ApiKey, Channel
 
 USERNAME = "admin"
+# The advisory lock of this command.
+TURN = 7001
 
 
 class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
+        with self._alone():
+            self._prepare()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Several that start together take turns; PostgreSQL ends the turn of one that dies."""
+        with connection.cursor() as cursor:
+            # Its own statement timeout would end the wait.
+            cursor.execute("SET statement_timeout = 0; SET lock_timeout = 0; SELECT pg_advisory_lock(%s)", [TURN])
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [TURN])
+
+    def _prepare(self) -> None:
         call_command("migrate", interactive=False, verbosity=0)
         static_files.collect()
         welcome: dict[str, Any] = {"first_run": False, "username": None, "password": None, "api_key": None}
@@ -35,6 +55,7 @@ class Command(BaseCommand):
         self._check_tokens()
         self.stdout.write(json.dumps(welcome))
 
+    @transaction.atomic
     def _first_run(self) -> dict[str, str]:
         password = secrets.token_urlsafe(12)
         get_user_model().objects.create_superuser(USERNAME, password=password)
