@@ -97,11 +97,13 @@ def _apply(row: RegistryObject, values: Values) -> None:
     if not row.name:
         row.name = row.public_id
     if row.rate_burst is not None and row.rate_per_second is None:
-        raise RateMissing(
-            errors=[{"field": "rateLimit.perSecond", "code": "required", "detail": "Needed for a burst."}]
-        )
+        raise RateMissing(errors=[_required("rateLimit.perSecond", "Needed for a burst.")])
     if isinstance(row, Consumer) and row.type == ConsumerType.PUSH and not row.callback_url:
-        raise CallbackUrlMissing(errors=[{"field": "callbackUrl", "code": "required", "detail": "Needed for push."}])
+        raise CallbackUrlMissing(errors=[_required("callbackUrl", "Needed for push.")])
+
+
+def _required(field: str, detail: str) -> dict[str, str]:
+    return {"field": field, "code": "required", "detail": detail}
 
 
 def _meant(row: RegistryObject, name: str, value: Any) -> Any:

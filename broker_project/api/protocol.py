@@ -3,14 +3,32 @@
 The parser itself has none: one endless header, or one that never ends, would be kept in memory.
 """
 
+import uuid
 from asyncio import TimerHandle, Transport
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from broker_project.api import problems
+from broker_project.lib.errors import BrokerError
 
 HEAD_BYTES = 128 * 1024
 HEAD_SECONDS = 30.0
 
-_REFUSAL = b"HTTP/1.1 %s\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_REFUSAL = (
+    b"HTTP/1.1 %d Refused\r\ncontent-type: %s\r\ncontent-length: %d\r\nx-request-id: %s\r\nconnection: close\r\n\r\n%s"
+)
+
+
+class HeadTimeout(BrokerError):
+    """The request's headers did not arrive in time."""
+
+    status = 408
+
+
+class HeadTooLarge(BrokerError):
+    """The request's headers do not end."""
+
+    status = 431
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -22,7 +40,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, b"408 Request Timeout")
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, HeadTimeout())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -33,7 +51,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._head_bytes = 0
         if self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, b"408 Request Timeout")
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, HeadTimeout())
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -44,7 +62,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._in_head:
             # What came before this piece: the piece itself may carry the rest of the head and a body.
             if self._head_bytes > HEAD_BYTES:
-                self._refuse(b"431 Request Header Fields Too Large")
+                self._refuse(HeadTooLarge())
                 return
             self._head_bytes += len(data)
         super().data_received(data)
@@ -54,8 +72,15 @@ class GuardedProtocol(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _refuse(self, status: bytes) -> None:
+    def _refuse(self, error: BrokerError) -> None:
+        """Answers and hangs up; in the middle of an answer to an earlier request it only hangs up."""
         self._stop_timer()
-        if not self.transport.is_closing():
-            self.transport.write(_REFUSAL % status)
-            self.transport.close()
+        if self.transport.is_closing():
+            return
+        # None until the first request, whatever its type says.
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            body = problems.encode(error.status, error.code, error.detail)
+            kind, request_id = problems.CONTENT_TYPE.encode(), uuid.uuid4().hex.encode()
+            self.transport.write(_REFUSAL % (error.status, kind, len(body), request_id, body))
+        self.transport.close()

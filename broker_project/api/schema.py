@@ -1,4 +1,4 @@
-"""The OpenAPI document tells the whole truth: every refusal an operation can give, and the frame's own routes."""
+"""The OpenAPI document tells the whole truth: every refusal and header of each operation, and what opens it."""
 
 from typing import Any
 
@@ -6,26 +6,6 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from broker_project.api.problems import CONTENT_TYPE
-
-PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "code"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "code": {"type": "string", "description": "Stable; match on this."},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["field", "code", "detail"],
-                "properties": {name: {"type": "string"} for name in ("field", "code", "detail")},
-            },
-        },
-    },
-}
 
 ALWAYS = {
     400: "Something in the request is not valid.",
@@ -56,6 +36,12 @@ _CONDITION = [
     ),
     OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag you know."),
 ]
+_ONLY_NEW = OpenApiParameter(
+    "If-None-Match",
+    {"type": "string", "enum": ["*"]},
+    OpenApiParameter.HEADER,
+    description="Create only.",
+)
 CONDITIONAL_DELETE: dict[str, Any] = {
     "parameters": _CONDITION,
     "responses": {204: OpenApiResponse(description="Deleted.")},
@@ -67,11 +53,23 @@ def conditional_put(shape: Any) -> dict[str, Any]:
         200: OpenApiResponse(shape, description="Changed."),
         201: OpenApiResponse(shape, description="Created."),
     }
-    return {"parameters": _CONDITION, "responses": responses}
+    return {"parameters": [*_CONDITION, _ONLY_NEW], "responses": responses}
+
+
+HEADERS = {
+    "200": ("X-Request-ID",),
+    "201": ("X-Request-ID",),
+    "405": ("X-Request-ID", "Allow"),
+    "429": ("X-Request-ID", "Retry-After"),
+    "503": ("X-Request-ID", "Retry-After"),
+}
 
 
 class ProblemAwareSchema(AutoSchema):
-    """Adds to each operation the problems it may answer with."""
+    """Adds to each operation the problems it may answer with, its headers, and the tokens that open it.
+
+    A permission class names such tokens in `opened_by`.
+    """
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation = super().get_operation(*args, **kwargs)
@@ -80,49 +78,22 @@ class ProblemAwareSchema(AutoSchema):
         more = {"PUT": ON_PUT, "DELETE": ON_DELETE}.get(self.method, {})
         for status, description in {**ALWAYS, **more}.items():
             operation["responses"].setdefault(str(status), problem_response(description))
+        self._describe_headers(operation["responses"])
+        self._describe_tokens(operation)
         return operation
+
+    def _describe_headers(self, responses: dict[str, Any]) -> None:
+        state = ("ETag", "Last-Modified") if getattr(self.view, "model", None) else ()
+        for status, response in responses.items():
+            names = (*HEADERS.get(status, ("X-Request-ID",)), *(state if status in ("200", "201") else ()))
+            response["headers"] = {name: {"schema": {"type": "string"}} for name in names}
+
+    def _describe_tokens(self, operation: dict[str, Any]) -> None:
+        if self.method == "GET":
+            tokens = {name for one in self.view.permission_classes for name in getattr(one, "opened_by", ())}
+            operation["security"] = [*operation.get("security", []), *({name: []} for name in sorted(tokens))]
 
 
 def problem_response(description: str) -> dict[str, Any]:
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {"description": description, "content": content}
-
-
-def add_frame_routes(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A spectacular hook: what is answered before Django is not seen by it."""
-    schemas = result["components"]["schemas"]
-    schemas["Problem"] = PROBLEM
-    for name, schema in schemas.items():
-        if name.endswith("InRequest"):
-            schema["additionalProperties"] = False
-    for operations in result["paths"].values():
-        for operation in operations.values():
-            _describe_ids(operation)
-    result["paths"] |= {
-        "/_status": _probe("getStatus", "What this is, and since when it runs.", ("name", "version", "startedAt")),
-        "/healthz": _probe("getHealth", "The process is alive.", ("status",)),
-        "/readyz": _probe("getReadiness", "What works. 503 when messages cannot be accepted.", ("status",), 503),
-    }
-    return result
-
-
-def _describe_ids(operation: dict[str, Any]) -> None:
-    for parameter in operation.get("parameters", []):
-        if parameter["in"] == "path":
-            parameter["schema"] = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,255}$"}
-
-
-def _probe(operation_id: str, summary: str, fields: tuple[str, ...], *others: int) -> dict[str, Any]:
-    schema = {"type": "object", "required": list(fields), "properties": {name: {"type": "string"} for name in fields}}
-    answer = {"description": summary, "content": {"application/json": {"schema": schema}}}
-    frame = {str(status): problem_response(ALWAYS[status]) for status in (405, 413, 414, 431)}
-    responses = {"200": answer, **{str(status): answer for status in others}, **frame}
-    return {
-        "get": {
-            "operationId": operation_id,
-            "summary": summary,
-            "tags": ["operations"],
-            "security": [],
-            "responses": responses,
-        }
-    }

@@ -32,5 +32,5 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "POSTPROCESSING_HOOKS": ["broker_project.api.schema.add_frame_routes"],
+    "POSTPROCESSING_HOOKS": ["broker_project.api.schema_document.finish"],
 }

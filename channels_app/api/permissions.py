@@ -33,6 +33,8 @@ class IsManager(BasePermission):
 class OpensChannel(IsManager):
     """A manager, or for reads the channel's token."""
 
+    opened_by: tuple[str, ...] = ("channelToken",)
+
     def has_permission(self, request: Request, view: APIView) -> bool:
         token = request.headers.get("X-Broker-Channel-Token")
         if token is None or request.method not in ("GET", "HEAD", "OPTIONS"):
@@ -50,6 +52,8 @@ class OpensChannel(IsManager):
 
 class OpensConsumer(OpensChannel):
     """A manager, or for reads the channel's token or the consumer's own."""
+
+    opened_by = ("channelToken", "consumerToken")
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token = request.headers.get("X-Broker-Consumer-Token")

@@ -1,5 +1,6 @@
 """The web server as clients meet it: over sockets, several at once, some of them slow or rude."""
 
+import json
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.acceptance.servers import Broker, wait_until
+from tests.acceptance.servers import Broker, scratch_database, wait_until
 
 AWAY = "unix:///nonexistent/redis.sock?db=0"
 
@@ -120,6 +121,38 @@ def test_twenty_slow_uploads_hold_up_nobody(web: httpx.Client, dialled: Any) -> 
         dripping.join()
 
 
+def test_twenty_clients_that_do_not_read_hold_up_nobody(web: httpx.Client, dialled: Any) -> None:
+    large = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+    assert int(web.head(large).headers["Content-Length"]) > 1_000_000
+    for _ in range(20):
+        connection = dialled()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(head(web, f"GET {large} HTTP/1.1"))
+
+    for path in ("/channels", "/admin/login/", "/docs"):
+        assert web.get(path).status_code == 200
+
+
+def test_a_channel_deleted_while_its_consumers_change_makes_no_deadlock(
+    pair: tuple[httpx.Client, httpx.Client],
+) -> None:
+    for turn in range(10):
+        path = f"/channel/busy-{turn}"
+        channel = pair[0].put(path, json={}).headers["ETag"]
+        consumers = [f"{path}/consumer/c{number}" for number in range(4)]
+        known = [pair[0].put(consumer, json={"type": "pull"}).headers["ETag"] for consumer in consumers]
+
+        with ThreadPoolExecutor(5) as pool:
+            changes = [
+                pool.submit(
+                    pair[number % 2].put, consumers[number], json={"name": "x"}, headers={"If-Match": known[number]}
+                )
+                for number in range(4)
+            ]
+            assert pool.submit(pair[1].delete, path, headers={"If-Match": channel}).result().status_code == 204
+            assert {done.result().status_code for done in changes} <= {200, 404, 412}
+
+
 def test_a_body_that_does_not_come_in_time_is_408_and_stores_nothing(web: httpx.Client, dialled: Any) -> None:
     connection = dialled()
     connection.sendall(head(web, "PUT /channel/late HTTP/1.1", "Content-Length: 10") + b'{"')
@@ -182,6 +215,7 @@ def test_a_header_that_never_ends_is_cut_off(web: httpx.Client, dialled: Any) ->
         except TimeoutError:
             connection.settimeout(20)
     assert received.startswith(b"HTTP/1.1 431 ")
+    assert b"application/problem+json" in received
 
 
 def test_what_is_no_http_is_400(dialled: Any) -> None:
@@ -233,6 +267,17 @@ def test_without_a_database_the_answer_is_503_with_a_time_to_come_back(broker: B
     assert int(refused.headers["Retry-After"]) > 0
     assert web.get("/readyz").status_code == 503
     assert web.get("/healthz").status_code == 200
+    page = web.get("/admin/", headers={"Cookie": f"sessionid={'x' * 32}"})
+    assert (page.status_code, "Retry-After" in page.headers) == (503, True)
+
+
+def test_several_processes_that_prepare_one_database_take_turns(broker: Broker) -> None:
+    with scratch_database() as url:
+        one = Broker(url, broker.data_dir, {**broker.environment, "DATABASE_URL": url})
+        with ThreadPoolExecutor(3) as pool:
+            told = [json.loads(line) for line in pool.map(lambda _: one.manage("prepare"), range(3))]
+
+    assert sorted(each["first_run"] for each in told) == [False, False, True]
 
 
 def test_a_gateways_signature_is_asked_for_where_a_secret_is_set(broker: Broker) -> None:

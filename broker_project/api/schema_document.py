@@ -1,0 +1,83 @@
+"""Finishes the OpenAPI document: what spectacular cannot see from the views."""
+
+from typing import Any
+
+from broker_project.api.schema import ALWAYS, problem_response
+from broker_project.lib.patterns import PUBLIC_ID, whole
+
+PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "description": "Stable; match on this."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "code", "detail"],
+                "properties": {name: {"type": "string"} for name in ("field", "code", "detail")},
+            },
+        },
+    },
+}
+
+TOKENS = {
+    name: {"type": "apiKey", "in": "header", "name": header}
+    for name, header in (("channelToken", "X-Broker-Channel-Token"), ("consumerToken", "X-Broker-Consumer-Token"))
+}
+TEXT = {"type": "string"}
+CHECK = {"enum": ["ok", "failing"]}
+CHECKS = {"type": "object", "additionalProperties": CHECK}
+STRICT = {"name": "strict", "in": "query", "schema": TEXT, "description": "503 unless every check is ok."}
+
+
+def finish(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    """A spectacular hook, called with the whole document."""
+    result["components"]["schemas"]["Problem"] = PROBLEM
+    result["components"]["securitySchemes"] |= TOKENS
+    _close(result["components"]["schemas"])
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            _describe_ids(operation)
+    result["paths"] |= _frame_routes()
+    return result
+
+
+def _close(schemas: dict[str, Any]) -> None:
+    """A name nobody knows is refused: what is sent holds these names and no others."""
+    for name, schema in schemas.items():
+        if name.endswith("InRequest"):
+            schema["additionalProperties"] = False
+
+
+def _describe_ids(operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            parameter["schema"] = {"type": "string", "pattern": whole(PUBLIC_ID)}
+
+
+def _frame_routes() -> dict[str, Any]:
+    """What the frame answers before Django."""
+    status = {"name": TEXT, "version": TEXT, "startedAt": TEXT, "uptimeSeconds": {"type": "integer"}}
+    ready = _probe(
+        "getReadiness", "What works. 503 when messages cannot be accepted.", {"status": TEXT, "checks": CHECKS}, 503
+    )
+    ready["get"]["parameters"] = [STRICT]
+    return {
+        "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
+        "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
+        "/readyz": ready,
+    }
+
+
+def _probe(operation_id: str, summary: str, properties: dict[str, Any], *others: int) -> dict[str, Any]:
+    schema = {"type": "object", "required": list(properties), "properties": properties}
+    answer = {"description": summary, "content": {"application/json": {"schema": schema}}}
+    refusals = {str(status): problem_response(ALWAYS[status]) for status in (405, 413, 414, 431)}
+    responses = {"200": answer, **{str(status): answer for status in others}, **refusals}
+    operation = {"operationId": operation_id, "summary": summary, "tags": ["operations"], "security": []}
+    return {"get": {**operation, "responses": responses}}
