@@ -78,7 +78,7 @@ class Echo:
         logger.info("%s", delivery)
         status, delay = _wishes(scope["query_string"])
         await asyncio.sleep(delay)
-        return await _answer(send, status, {"received": len(body)})
+        return await _answer(send, status, {"receivedBytes": len(body)})
 
 
 def _delivery(scope: Scope, body: bytes, now: datetime) -> Delivery:

@@ -11,6 +11,7 @@ handler404 = "broker_project.api.problems.not_found"
 handler500 = "broker_project.api.problems.server_error"
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="docs")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Field
 from psycopg.errors import UniqueViolation
 
-from broker_project.lib.conditions import ChangedMeanwhile, Condition, PreconditionMissing
+from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
 from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.errors import CallbackUrlMissing, InvalidId, RateMissing, UnknownChannel
 from channels_app.models import Channel, Consumer, RegistryVersion
@@ -69,7 +69,7 @@ def _create(fresh: Object, values: Values, condition: Condition) -> Object:
         if not isinstance(error.__cause__, UniqueViolation):
             raise
         # Somebody made it since we looked: as if it had been there.
-        raise (ChangedMeanwhile if condition.only_new else PreconditionMissing) from error
+        raise (AlreadyExists if condition.only_new else PreconditionMissing) from error
     log.info("registry.created", kind=fresh._meta.model_name, id=fresh.public_id)
     return fresh
 

@@ -34,7 +34,7 @@ async def read_body(
     """The whole body, within its size and time. A length that is announced too large is refused unread."""
     announced = next((int(value) for name, value in headers if name == b"content-length"), 0)
     if announced > max_bytes:
-        raise PayloadTooLarge
+        raise PayloadTooLarge(f"The body is larger than {max_bytes} bytes.")
     try:
         async with asyncio.timeout(timeout_seconds):
             return await _collect(receive, max_bytes)
@@ -51,7 +51,7 @@ async def _collect(receive: ASGIReceiveCallable, max_bytes: int) -> bytes:
         assert event["type"] == "http.request"
         body += event["body"]
         if len(body) > max_bytes:
-            raise PayloadTooLarge
+            raise PayloadTooLarge(f"The body is larger than {max_bytes} bytes.")
         if not event["more_body"]:
             return bytes(body)
 

@@ -52,6 +52,8 @@ def _from_drf(error: exceptions.APIException) -> Response:
         headers["Retry-After"] = str(max(1, round(wait)))
     if isinstance(error, exceptions.ValidationError):
         return _respond(400, "invalid", "Some fields are not valid.", field_errors(error.detail), headers)
+    if isinstance(error, exceptions.NotAuthenticated):
+        return _respond(401, "not_authenticated", "Send an API key: Authorization: Bearer <key>.", [], headers)
     code = getattr(error.detail, "code", None) or error.default_code
     return _respond(error.status_code, code, str(error.detail), [], headers)
 

@@ -5,7 +5,7 @@ A form carries only text, so from a form "5" is a number; in JSON it is not.
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from django.http import QueryDict
 from rest_framework import serializers
@@ -64,6 +64,9 @@ class Flag(_TypedField, serializers.BooleanField):
 class Choice(_TypedField, serializers.ChoiceField):
     types = (str,)
 
+    def fail(self, key: str, **kwargs: Any) -> NoReturn:
+        raise serializers.ValidationError(f"One of: {', '.join(self.choices)}.", code=key)
+
 
 class In(serializers.Serializer[Any]):
     """What a client sends. Key names are taken in any case; a name nobody knows is an error, not a silence.
@@ -84,8 +87,14 @@ class In(serializers.Serializer[Any]):
                 continue
             name = known.get(key.lower())
             if name is None:
-                raise serializers.ValidationError({key: "There is no such field."}, code="unknown_field")
+                raise serializers.ValidationError({key: _unknown(key)}, code="unknown_field")
             if name in named:
                 raise serializers.ValidationError({key: "This field is given twice."}, code="repeated_field")
             named[name] = value
         return dict(super().to_internal_value(named))
+
+
+def _unknown(key: str) -> str:
+    if key.startswith("{"):
+        return "This looks like JSON sent as a form: send it with Content-Type: application/json."
+    return "There is no such field."

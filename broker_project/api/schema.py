@@ -78,6 +78,7 @@ class ProblemAwareSchema(AutoSchema):
         more = {"PUT": ON_PUT, "DELETE": ON_DELETE}.get(self.method, {})
         for status, description in {**ALWAYS, **more}.items():
             operation["responses"].setdefault(str(status), problem_response(description))
+        operation["summary"] = operation.get("description", "").partition(".")[0]
         self._describe_headers(operation["responses"])
         self._describe_tokens(operation)
         return operation

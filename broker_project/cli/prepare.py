@@ -46,5 +46,5 @@ async def prepare(environment: dict[str, str]) -> Prepared:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, SIGKILL)
     if process.returncode:
-        raise NotPrepared(f"The database could not be prepared:\n{complained.decode(errors='replace').strip()}")
+        raise NotPrepared(f"The broker could not be prepared:\n{complained.decode(errors='replace').strip()}")
     return Prepared(**json.loads(said.decode().splitlines()[-1]))

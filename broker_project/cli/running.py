@@ -86,7 +86,8 @@ def _manage(plan: Plan, ready: Callable[[str], None]) -> None:
         if busy.holder.command != "up":
             raise
         running = state.read(plan.data_dir)
-        ready(f"The broker is already running at {(running.plan if running else plan).web} (pid {busy.holder.pid}).")
+        address = (running.plan if running else plan).web
+        ready(f"The broker is already running at {address} (pid {busy.holder.pid}); ./broker down stops it.")
 
 
 def _run(plan: Plan, ready: Callable[[str], None]) -> None:

@@ -7,7 +7,7 @@ from broker_project.lib.errors import BrokerError
 
 
 class PreconditionMissing(BrokerError):
-    """It exists already: say which state you know by If-Unmodified-Since (its changedAt) or If-Match (its ETag)."""
+    """It exists: say which state of it you know by If-Unmodified-Since (its Last-Modified) or If-Match (its ETag)."""
 
 
 class PreconditionInvalid(BrokerError):
@@ -16,6 +16,12 @@ class PreconditionInvalid(BrokerError):
 
 class ChangedMeanwhile(BrokerError):
     """It is not in the state that you know: read it again, then decide."""
+
+    status = 412
+
+
+class AlreadyExists(BrokerError):
+    """It exists, and If-None-Match: * asks to create only."""
 
     status = 412
 
@@ -35,7 +41,7 @@ class Condition:
 
     def check_present(self, *, changed_at: datetime, etag: str) -> None:
         if self.only_new:
-            raise ChangedMeanwhile
+            raise AlreadyExists
         if not self.etags and self.unmodified_since is None:
             raise PreconditionMissing
         if self.etags and not self.etags & {etag, "*"}:

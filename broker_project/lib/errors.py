@@ -9,7 +9,7 @@ class BrokerError(Exception):
     status = 400
 
     def __init__(self, detail: str = "", *, errors: list[dict[str, str]] | None = None) -> None:
-        self.detail = detail or (type(self).__doc__ or "").strip()
+        self.detail = detail or " ".join((type(self).__doc__ or "").split())
         self.errors = errors or []
         super().__init__(self.detail)
 

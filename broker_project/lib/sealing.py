@@ -10,7 +10,8 @@ from broker_project.lib.errors import BrokerError
 
 
 class UnreadableSecret(BrokerError):
-    """A stored secret cannot be read with the keys in TOKEN_KEYS. Was the key file kept with the data?"""
+    """A stored token cannot be read with the keys at hand: TOKEN_KEYS of the environment or .env, else token_key in the
+    data directory's secrets. Was the key that sealed it kept?"""
 
     status = 503
 

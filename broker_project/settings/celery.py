@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from kombu import Queue
+
 from .environment import env
 
 # The Redis that carries doorbells and rate limits. `./broker up` sets it to the embedded one.
@@ -37,6 +39,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
 # Separate worker processes serve dispatch and delivery: hanging consumers cannot starve the sweeps.
+CELERY_TASK_QUEUES = [Queue("dispatch"), Queue("delivery")]
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 CELERY_TASK_ROUTES = {
     "channels_app.report_delivery_progress": {"queue": "delivery"},

@@ -35,6 +35,8 @@ def logging_with(renderer: structlog.typing.Processor) -> dict[str, object]:
             "django.server": {"propagate": True},
             # The frame writes one line a request; Django's own line for a 4xx would be a second.
             "django.request": {"level": "ERROR"},
+            # A line or two for every task would drown all else: Flower shows them.
+            **{name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")},
         },
     }
 

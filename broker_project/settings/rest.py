@@ -1,5 +1,7 @@
 """The REST framework and its OpenAPI document."""
 
+import broker_project
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "channels_app.api.authentication.ApiKeyAuthentication",
@@ -24,7 +26,7 @@ SPECTACULAR_SETTINGS = {
         "Producers broadcast messages to channels, now or for a moment in the future; "
         "consumers get them pushed to a callback URL, or pull them. Errors are RFC 9457 problem documents."
     ),
-    "VERSION": "1",
+    "VERSION": broker_project.__version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": [],
     "SERVE_AUTHENTICATION": [],

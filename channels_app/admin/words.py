@@ -43,7 +43,7 @@ HELP = {
     "rate_per_second": "Blank: no limit.",
     "rate_burst": "How many may come at once. Blank: as many as a second's rate.",
     "max_backlog": "With more undelivered jobs than this, publishing is refused. Blank: no limit.",
-    "partitions": "How many workers may send out scheduled messages of this channel side by side.",
+    "partitions": "Order is kept within a partition; more of them trade order for parallelism.",
     "delayed_messaging": "Messages may be scheduled for later.",
     "max_age_seconds": "An undelivered message older than this is dead.",
     "dead_letters": "What becomes of jobs that ran out of retries.",

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from broker_project.api.fields import Choice, Flag, In, Number, Text, Whole
+from broker_project.lib.callback_url import MAX_LENGTH as MAX_URL_LENGTH
 from broker_project.lib.callback_url import check_callback_url
 from broker_project.lib.patterns import TOKEN, whole
 from channels_app.models import Channel, Consumer
@@ -49,6 +50,8 @@ class Answer(serializers.Field):  # type: ignore[type-arg]
 
 
 class RetryPolicyIn(In):
+    """How often and how fast to try again: wait = min(initial x factor^failures, ceiling)."""
+
     retries = Whole(min_value=0, max_value=MAX_RETRIES, **_OPTIONAL)
     initialSeconds = Number(
         source="retry_initial_seconds", min_value=LEAST_SECONDS, max_value=MAX_WAIT_SECONDS, **_OPTIONAL
@@ -62,6 +65,8 @@ class RetryPolicyIn(In):
 
 
 class RateLimitIn(In):
+    """A token bucket. Without a burst, as many at once as a second's rate."""
+
     perSecond = Number(source="rate_per_second", min_value=LEAST_SECONDS, max_value=MAX_PER_SECOND, **_OPTIONAL)
     burst = Whole(source="rate_burst", min_value=1, max_value=MAX_PER_SECOND, **_OPTIONAL)
 
@@ -119,7 +124,11 @@ class ConsumerIn(RegistryIn):
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 
     callbackUrl = Text(
-        r"^https?://[\x21-\x7e]+$", source="callback_url", max_length=2048, validators=[check_callback_url], **_OPTIONAL
+        r"^https?://[\x21-\x7e]+$",
+        source="callback_url",
+        max_length=MAX_URL_LENGTH,
+        error_messages={"invalid": "A callback URL is absolute and begins with http:// or https://."},
+        **_OPTIONAL,
     )
     type = Choice(choices=ConsumerType.values, **_OPTIONAL)
     maxInFlight = Whole(source="max_in_flight", min_value=1, max_value=MAX_IN_FLIGHT_LIMIT, **_OPTIONAL)
@@ -134,6 +143,11 @@ class ConsumerIn(RegistryIn):
     )
     circuitBreaker = Flag(source="circuit_breaker", **_OPTIONAL)
     retryPolicy = RetryPolicyIn(**_OPTIONAL)
+
+    def validate_callbackUrl(self, url: str | None) -> str | None:
+        if url is not None:
+            check_callback_url(url)
+        return url
 
 
 class RateLimitOut(serializers.Serializer[Any]):

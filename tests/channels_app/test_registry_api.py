@@ -314,7 +314,7 @@ def test_a_condition_that_is_no_date_is_refused(api: Client, value: str) -> None
 
 def test_if_none_match_star_creates_only(api: Client) -> None:
     assert put(api, "/channel/orders", if_none_match="*").status_code == 201
-    problem(put(api, "/channel/orders", if_none_match="*"), 412, "changed_meanwhile")
+    problem(put(api, "/channel/orders", if_none_match="*"), 412, "already_exists")
 
 
 def test_an_etag_of_something_that_is_gone_does_not_make_it_again(api: Client) -> None:

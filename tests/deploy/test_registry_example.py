@@ -13,19 +13,13 @@ from tests.deploy.knobs import TOP
 
 EXAMPLE = TOP / "broker.toml.example"
 DECLARED = [
-    "producers.shop",
-    "channels.orders",
-    "channels.orders.consumers.warehouse",
-    "channels.orders.consumers.reports",
+    "producers.example-shop",
+    "channels.example-orders",
+    "channels.example-orders.consumers.warehouse",
+    "channels.example-orders.consumers.reports",
 ]
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in re.findall(r'"\$(\w+)"', EXAMPLE.read_text()):
-        monkeypatch.setenv(name, f"the value of {name}".replace(" ", "-"))
 
 
 def test_the_example_is_applied_once_and_then_changes_nothing() -> None:
@@ -34,10 +28,18 @@ def test_the_example_is_applied_once_and_then_changes_nothing() -> None:
     assert (second.created, second.changed, second.unchanged) == ([], [], DECLARED)
 
 
-def test_the_tokens_of_the_example_come_from_the_environment() -> None:
-    declaration.apply(EXAMPLE)
-    assert Producer.objects.get().token == "the-value-of-SHOP_TOKEN"
-    assert Channel.objects.get().token == "the-value-of-ORDERS_TOKEN"
+def test_the_tokens_of_the_example_may_come_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "broker.toml"
+    path.write_text(re.sub("^# token", "token", EXAMPLE.read_text(), flags=re.MULTILINE))
+    for name in re.findall(r'"\$(\w+)"', EXAMPLE.read_text()):
+        monkeypatch.setenv(name, f"value-of-{name}")
+
+    declaration.apply(path)
+
+    assert Producer.objects.get().token == "value-of-SHOP_TOKEN"
+    assert Channel.objects.get().token == "value-of-ORDERS_TOKEN"
     assert set(Consumer.objects.values_list("public_id", "type")) == {("warehouse", "push"), ("reports", "pull")}
 
 

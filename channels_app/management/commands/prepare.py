@@ -70,7 +70,7 @@ class Command(BaseCommand):
         try:
             applied = declaration.apply(path)
         except BrokerError as error:
-            raise CommandError(error.detail) from error
+            raise CommandError(f"{path}: {error.detail}") from error
         return [f"{path}: {len(applied.created)} created, {len(applied.changed)} changed"]
 
     def _check_tokens(self) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from broker_project.lib.conditions import ChangedMeanwhile, Condition, PreconditionMissing
+from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
         # Both given: the ETag, being exact, decides.
         (Condition(etags=frozenset({'"2"'}), unmodified_since=NOON), ChangedMeanwhile),
         (Condition(etags=frozenset({'"1"'}), unmodified_since=NOON - timedelta(days=1)), None),
-        (Condition(only_new=True), ChangedMeanwhile),
+        (Condition(only_new=True), AlreadyExists),
     ],
 )
 def test_a_condition_against_a_row(condition: Condition, refusal: type[Exception] | None) -> None:
