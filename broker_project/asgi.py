@@ -1,18 +1,23 @@
-"""The application that the web server runs: the frame, then Django in threads."""
+"""The application that the web server runs: the frame with the broadcast door, then Django in threads."""
 
 from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+# Django first: what is imported below knows models.
+django = get_wsgi_application()
+
 from broker_project.api import health
 from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.frame import Frame
 from channels_app.api import readiness
+from channels_app.known import keep_fresh
+from scheduling_app.api import broadcast
 
 application = Frame(
-    routes=health.routes((*health.CHECKS, *readiness.CHECKS)),
+    routes=(*broadcast.ROUTES, *health.routes((*health.CHECKS, *readiness.CHECKS))),
     # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
-    fallback=WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
-    on_start=[open_door_pool],
-    on_stop=[close_door_pool],
+    fallback=WSGIMiddleware(django, workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
+    on_start=[open_door_pool, keep_fresh, broadcast.start_door],
+    on_stop=[broadcast.stop_door, close_door_pool],
 )

@@ -21,6 +21,12 @@ class UnknownConsumer(BrokerError):
     status = 404
 
 
+class UnknownMessage(BrokerError):
+    """This channel has no such message."""
+
+    status = 404
+
+
 class InvalidId(BrokerError):
     """An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -"""
 

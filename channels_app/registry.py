@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 
-from channels_app.models import ApiKey, Channel, Consumer, RegistryVersion
+from channels_app.models import ApiKey, Channel, Consumer, Producer, RegistryVersion
 from channels_app.models.api_key import hash_key
 
 MOST_ENTRIES = 100_000
@@ -45,6 +45,9 @@ class Registry:
     def channel(self, public_id: str) -> Entry | None:
         return self._known(("channel", public_id), lambda: _entry(Channel.objects.named(public_id)))
 
+    def producer(self, public_id: str) -> Entry | None:
+        return self._known(("producer", public_id), lambda: _entry(Producer.objects.named(public_id)))
+
     def consumer(self, channel_id: int, public_id: str) -> Entry | None:
         rows = Consumer.objects.filter(channel_id=channel_id).named(public_id)
         return self._known(("consumer", channel_id, public_id), lambda: _entry(rows))
@@ -54,6 +57,16 @@ class Registry:
         digest = hash_key(text)
         rows = ApiKey.objects.live().filter(hash=digest).values_list("pk", flat=True)
         return self._known(("api_key", digest), rows.first)
+
+    def at_hand(self, kind: str, public_id: str) -> tuple[bool, Entry | None]:
+        """What is known without asking anybody, and whether that is to be relied on: for the event loop."""
+        key = (kind, public_id)
+        fresh = time.monotonic() - self._read_at < self._max_age_seconds
+        return fresh and key in self._entries, self._entries.get(key)
+
+    def refresh(self) -> None:
+        """Reads the version ahead of its age, so that nobody has to wait for it."""
+        self._read_version()
 
     def _known(self, key: Hashable, load: Callable[[], Any]) -> Any:
         version, entries = self._refresh(), self._entries
@@ -69,6 +82,9 @@ class Registry:
     def _refresh(self) -> int:
         if time.monotonic() - self._read_at < self._max_age_seconds:
             return self._version
+        return self._read_version()
+
+    def _read_version(self) -> int:
         read_at = time.monotonic()
         version = RegistryVersion.objects.current()
         with self._lock:

@@ -7,6 +7,11 @@ from channels_app import services
 from channels_app.models import Channel, Consumer, Producer
 
 CHANNEL, PRODUCER, CONSUMER = "sample-channel", "sample-producer", "sample-consumer"
+CURL = f"""\
+curl -i {{url}}/channel/{CHANNEL}/broadcast \\
+  -H 'X-Broker-Channel-Token: {CHANNEL}-token' \\
+  -H 'X-Broker-Producer-ID: {PRODUCER}' -H 'X-Broker-Producer-Token: {PRODUCER}-token' \\
+  -H 'Content-Type: application/json' -d '{{{{"hello": "world"}}}}'"""
 
 
 def seed() -> None:
@@ -25,4 +30,4 @@ def curl() -> str | None:
     channel = Channel.objects.named(CHANNEL).first()
     if channel is None or channel.token != f"{CHANNEL}-token":
         return None
-    return f"curl -H 'X-Broker-Channel-Token: {channel.token}' {settings.PUBLIC_URL}/channel/{CHANNEL}"
+    return CURL.format(url=settings.PUBLIC_URL)

@@ -1,7 +1,22 @@
-"""Reads of the registry by public ids."""
+"""Reads across models, by public ids."""
 
-from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownProducer
-from channels_app.models import Channel, Consumer, Producer
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+
+from broker_project.lib.patterns import PUBLIC_ID
+from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownMessage, UnknownProducer
+from channels_app.models import Channel, Consumer, JobStatus, Message, MessageKey, Producer
+
+# What is folded and what is not yet, together: exact after every commit, and as small as the registry.
+_JOB_COUNTS = """
+SELECT channel.public_id, consumer.public_id, status, sum(count)
+FROM (SELECT channel_id, consumer_id, status, count FROM counter WHERE kind = 2
+      UNION ALL SELECT channel_id, consumer_id, status, count FROM counter_delta WHERE kind = 2) AS counted
+JOIN channel ON channel.id = channel_id JOIN consumer ON consumer.id = consumer_id
+GROUP BY channel.public_id, consumer.public_id, status HAVING sum(count) <> 0 ORDER BY 1, 2, 3
+"""
 
 
 def get_producer(public_id: str) -> Producer:
@@ -23,3 +38,24 @@ def get_consumer(channel: Channel, public_id: str) -> Consumer:
     if consumer is None:
         raise UnknownConsumer
     return consumer
+
+
+def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = ()) -> Message:
+    """By way of its key: the message table has no index on ids."""
+    if not PUBLIC_ID.fullmatch(message_id):
+        raise UnknownMessage
+    key = MessageKey.objects.filter(channel_id=channel.pk, message_id=message_id).values("row_id")
+    message = Message.objects.select_related("producer").prefetch_related(*prefetch).filter(pk__in=key).first()
+    if message is None:
+        raise UnknownMessage
+    return message
+
+
+def job_counts() -> dict[str, dict[str, dict[str, int]]]:
+    """channel -> consumer -> state -> how many."""
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_JOB_COUNTS)
+        for channel, consumer, status, count in cursor.fetchall():
+            counts.setdefault(channel, {}).setdefault(consumer, {})[JobStatus(status).name] = int(count)
+    return counts

@@ -3,8 +3,13 @@
 from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_shutdown
 from django.db import OperationalError
 
+from channels_app.delivery import fanout, sweeps
+from channels_app.delivery.courier import Run
+from channels_app.delivery_loop import delivery_loop
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
@@ -14,6 +19,53 @@ RETRIED: dict[str, Any] = {
     "retry_jitter": True,
     "max_retries": 5,
 }
+TAKEN_SECONDS = 0.05
+
+
+@shared_task(name="channels_app.fan_out", **RETRIED)
+def fan_out() -> None:
+    """Round and round the channels that have messages waiting, a batch each, until none has."""
+    doorbell().answer(FAN_OUT)
+    while channels := fanout.waiting_channels():
+        done = [fanout.fan_out(channel_id) for channel_id in channels]
+        for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
+            ring_deliver(consumer_id)
+        if not any(one.messages for one in done):
+            return
+
+
+@shared_task(name="channels_app.deliver", **RETRIED)
+def deliver(consumer_id: int) -> None:
+    doorbell().answer(deliver_bell(consumer_id))
+    ended = delivery_loop().deliver(consumer_id)
+    if ended is Run.AGAIN:
+        ring_deliver(consumer_id)
+    if ended is Run.TAKEN:
+        ring_deliver(consumer_id, TAKEN_SECONDS)
+
+
+@shared_task(name="channels_app.promote_due", **RETRIED)
+def promote_due() -> None:
+    for consumer_id in sweeps.promote_due():
+        ring_deliver(consumer_id)
+
+
+@shared_task(name="channels_app.take_back_lost", **RETRIED)
+def take_back_lost() -> None:
+    for consumer_id in sweeps.take_back_lost():
+        ring_deliver(consumer_id)
+
+
+@shared_task(name="channels_app.ring_ready", **RETRIED)
+def ring_ready() -> None:
+    """The net under lost rings: whoever has ready jobs is rung for."""
+    for consumer_id in sweeps.consumers_with_ready_jobs():
+        ring_deliver(consumer_id)
+
+
+@shared_task(name="channels_app.fold_counters", **RETRIED)
+def fold_counters() -> None:
+    sweeps.fold_counters()
 
 
 @shared_task(name="channels_app.report_dispatch_progress", **RETRIED)
@@ -25,3 +77,10 @@ def report_dispatch_progress() -> None:
 @shared_task(name="channels_app.report_delivery_progress", **RETRIED)
 def report_delivery_progress() -> None:
     Progress.objects.mark("delivery")
+
+
+@worker_shutdown.connect
+def end_tries(**_kwargs: Any) -> None:
+    """Tries under way get a moment to end; what is cut short is released for another worker, and is no failure."""
+    if delivery_loop.cache_info().currsize:
+        delivery_loop().stop()

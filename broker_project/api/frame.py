@@ -69,6 +69,7 @@ class Route:
     handler: Callable[[Request], Awaitable[Reply]]
     max_bytes: int = 0
     signed: bool = True
+    quiet: bool = False
 
 
 @dataclass
@@ -116,7 +117,9 @@ class Frame:
             log.exception("request.failed", method=scope["method"], path=path)
             await sender.refuse(ServerError())
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
-        log.info("request", method=scope["method"], path=path, status=sender.status, ms=milliseconds)
+        # A broker that is busy writes no line per message: what is well is for those who debug.
+        write = log.debug if sender.status == 201 and sender.quiet else log.info
+        write("request", method=scope["method"], path=path, status=sender.status, ms=milliseconds)
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
         _check_head(scope)
@@ -133,6 +136,7 @@ class Frame:
         if route is None:
             await self.fallback(_for_django(scope, body), replay(body), sender)
         else:
+            sender.quiet = route.quiet
             await sender.reply(await _handle(route, scope, body))
 
     def _check_signature(self, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:

@@ -23,9 +23,9 @@ def problem(status: int, code: str, detail: str, errors: FieldErrors | None = No
     return {**body, "errors": errors} if errors else body
 
 
-def encode(status: int, code: str, detail: str) -> bytes:
+def encode(status: int, code: str, detail: str, **more: object) -> bytes:
     """The document as bytes, for the frame, which has no Django to render it."""
-    return json.dumps(problem(status, code, detail)).encode()
+    return json.dumps({**problem(status, code, detail), **more}).encode()
 
 
 def page(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:

@@ -1,5 +1,6 @@
 """What the frame sends: one whole answer, or Django's, with the request id on either."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from asgiref.typing import ASGISendCallable, ASGISendEvent
@@ -20,10 +21,10 @@ class Reply:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     @classmethod
-    def problem(cls, error: BrokerError) -> "Reply":
-        body = problems.encode(error.status, error.code, error.detail)
+    def problem(cls, error: BrokerError, headers: Sequence[tuple[bytes, bytes]] = (), **more: object) -> "Reply":
+        body = problems.encode(error.status, error.code, error.detail, **more)
         retry = [(b"retry-after", str(problems.RETRY_AFTER_SECONDS).encode())] if error.status == 503 else []
-        return cls(error.status, body, problems.CONTENT_TYPE, retry)
+        return cls(error.status, body, problems.CONTENT_TYPE, [*retry, *headers])
 
 
 class Sender:
@@ -34,6 +35,7 @@ class Sender:
         self._request_id = request_id
         self.status = 0
         self.body_was_read = False
+        self.quiet = False
 
     async def __call__(self, event: ASGISendEvent) -> None:
         if event["type"] == "http.response.start":

@@ -28,7 +28,8 @@ def _credentials(prepared: Prepared) -> list[str]:
 
 
 def _first_steps(prepared: Prepared) -> list[str]:
-    curl = ["Try it:", "", *(f"  {line}" for line in prepared.curl.splitlines()), ""] if prepared.curl else []
+    lines = (prepared.curl or "").splitlines()
+    curl = ["Send a first message, and look at Echo:", "", *(f"  {line}" for line in lines), ""] if lines else []
     return [*curl, *prepared.notes, *([""] if prepared.notes else [])]
 
 

@@ -40,5 +40,8 @@ REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
 # Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
 GATEWAY_SECRETS: list[str] = env.list("GATEWAY_SECRETS", [])
 
+# Threads of a delivery worker; each serves one consumer for a second at a time.
+DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
+
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

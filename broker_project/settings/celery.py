@@ -42,6 +42,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_QUEUES = [Queue("dispatch"), Queue("delivery")]
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 CELERY_TASK_ROUTES = {
+    "channels_app.deliver": {"queue": "delivery"},
     "channels_app.report_delivery_progress": {"queue": "delivery"},
 }
 
@@ -55,6 +56,11 @@ def _every(seconds: int, task: str) -> dict[str, object]:
 
 
 CELERY_BEAT_SCHEDULE = {
+    "fan out what nobody rang for": _every(1, "channels_app.fan_out"),
+    "promote due retries": _every(1, "channels_app.promote_due"),
+    "ring for ready jobs": _every(1, "channels_app.ring_ready"),
+    "take back expired leases": _every(2, "channels_app.take_back_lost"),
+    "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),
 }

@@ -6,7 +6,7 @@ from .admin import *
 from .base import *
 from .broker import *
 from .celery import *
-from .environment import development_secret, from_environment
+from .environment import development_secret, env, from_environment
 from .logs import logging_with
 from .rest import *
 
@@ -19,5 +19,8 @@ SECRET_KEY = from_environment("SECRET_KEY") or development_secret("secret_key")
 TOKEN_KEYS = (from_environment("TOKEN_KEYS") or development_secret("token_key")).split(",")
 # Flower's password, for the user admin.
 FLOWER_PASSWORD = from_environment("FLOWER_PASSWORD") or development_secret("flower_password")
+
+# For one machine: receivers on loopback may be delivered to.
+EGRESS_ALLOW: list[str] = env.list("EGRESS_ALLOW", ["127.0.0.0/8", "::1"])
 
 LOGGING = logging_with(structlog.dev.ConsoleRenderer(colors=False))

@@ -120,7 +120,7 @@ class ChannelIn(RegistryIn):
 class ConsumerIn(RegistryIn):
     """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's."""
 
-    ignored = (*RegistryIn.ignored, "deadLetterQueueUrl")
+    ignored = (*RegistryIn.ignored, "deadLetterQueueUrl", "signingSecret")
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 
     callbackUrl = Text(
@@ -222,10 +222,11 @@ class ChannelOut(RegistryOut):
 class ConsumerOut(RegistryOut):
     """`retryPolicy` is the consumer's own; null members take the channel's value."""
 
-    secret_fields = ("token", "callbackUrl")
+    secret_fields = ("token", "callbackUrl", "signingSecret")
 
     type = serializers.ChoiceField(choices=ConsumerType.values)
     callbackUrl = serializers.CharField(source="callback_url", required=False)
+    signingSecret = serializers.CharField(source="signing_secret", required=False)
     maxInFlight = serializers.IntegerField(source="in_flight_cap")
     pullMode = serializers.ChoiceField(source="pull_mode", choices=PullMode.values)
     unackedCap = serializers.IntegerField(source="unacked_cap")

@@ -1,14 +1,17 @@
-"""The addresses of the registry."""
+"""The addresses of the core."""
 
 from django.urls import path
 
-from channels_app.api import views
+from channels_app.api import messages, views
 
 urlpatterns = [
     path("producers", views.ProducersView.as_view()),
     path("producer/<str:producer_id>", views.ProducerView.as_view()),
     path("channels", views.ChannelsView.as_view()),
     path("channel/<str:channel_id>", views.ChannelView.as_view()),
+    path("channel/<str:channel_id>/messages", messages.MessagesView.as_view()),
+    path("channel/<str:channel_id>/message/<str:message_id>", messages.MessageView.as_view()),
+    path("job-status", messages.JobStatusView.as_view()),
     path("channel/<str:channel_id>/consumers", views.ConsumersView.as_view()),
     path("channel/<str:channel_id>/consumer/<str:consumer_id>", views.ConsumerView.as_view()),
 ]

@@ -4,7 +4,9 @@ from django.db import models
 from django.db.models import Q
 
 from broker_project.lib.callback_url import check_callback_url
+from broker_project.lib.webhooks import new_secret
 from channels_app.models.channel import Channel
+from channels_app.models.fields import SealedField
 from channels_app.models.policies import (
     MAX_FACTOR,
     MAX_RETRIES,
@@ -43,6 +45,7 @@ DEFAULT_IN_FLIGHT = {ConsumerType.PUSH: 100, ConsumerType.PULL: 1_000}
 class Consumer(RegistryObject):
     """Retry columns left NULL take the channel's value."""
 
+    signing_secret = SealedField(default=new_secret, editable=False)
     channel = models.ForeignKey(Channel, on_delete=models.PROTECT, related_name="consumers")
     type = models.CharField(max_length=8, choices=ConsumerType.choices, default=ConsumerType.PUSH)
     callback_url = models.CharField(max_length=2048, blank=True, default="", validators=[check_callback_url])

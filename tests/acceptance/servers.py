@@ -37,10 +37,7 @@ class Broker:
     def serve(self, **settings: str) -> httpx.Client:
         """Another web server process, and a client that talks to it with an API key."""
         port = free_port()
-        command = [sys.executable, "-m", "broker_project.web", "--port", str(port)]
-        log = (self.data_dir / f"web-{port}.log").open("wb")
-        process = subprocess.Popen(command, cwd=ROOT, env={**self.environment, **settings}, stdout=log, stderr=log)
-        self.processes.append(process)
+        self.start("-m", "broker_project.web", "--port", str(port), **settings)
         key = self.manage("create_api_key")
         client = httpx.Client(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {key}"}, timeout=20
@@ -48,8 +45,16 @@ class Broker:
         wait_until(lambda: _answers(client), START_SECONDS)
         return client
 
+    def start(self, *words: str, **settings: str) -> subprocess.Popen[bytes]:
+        """A part of the broker in a process of its own, stopped with the rest."""
+        log = (self.data_dir / f"{len(self.processes)}.log").open("wb")
+        environment = {**self.environment, **settings}
+        process = subprocess.Popen([sys.executable, *words], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
     def logs(self) -> str:
-        return "".join(path.read_text() for path in self.data_dir.glob("web-*.log"))
+        return "".join(path.read_text() for path in self.data_dir.glob("*.log"))
 
     def stop(self) -> None:
         for process in self.processes:

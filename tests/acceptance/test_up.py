@@ -1,7 +1,9 @@
 """./broker up and its relatives, on real processes."""
 
+import itertools
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -79,6 +81,21 @@ def test_status_tells_the_state_and_the_address_of_each_part(running: Installati
     for name, path in (("web", "/healthz"), ("flower", "/healthcheck"), ("echo", "/")):
         assert httpx.get(addresses[name] + path).status_code == 200
     assert running.call("status").returncode == 0
+
+
+def test_the_readmes_first_curl_is_seen_delivered(running: Installation) -> None:
+    [curl] = re.findall(
+        r"^curl -i .*?^$", (ROOT / "README.md").read_text().replace("```", ""), re.MULTILINE | re.DOTALL
+    )
+    words = shlex.split(curl.replace("127.0.0.1:8000", f"127.0.0.1:{running.port}"))
+    headers = dict(word.split(": ", 1) for flag, word in itertools.pairwise(words) if flag == "-H")
+    body = words[words.index("-d") + 1]
+
+    sent = httpx.post(next(word for word in words if word.startswith("http")), headers=headers, content=body)
+
+    assert sent.status_code == 201, sent.text
+    echo = f"http://127.0.0.1:{running.port + 2}/"
+    wait_until(lambda: body in [delivery["body"] for delivery in httpx.get(echo).json()], SECONDS)
 
 
 def test_a_second_up_says_that_it_is_running(running: Installation) -> None:

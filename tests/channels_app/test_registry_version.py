@@ -26,7 +26,7 @@ def execute(sql: str) -> None:
         lambda: ApiKey.objects.issue(name="other"),
         lambda: ApiKey.objects.all().revoke(),
         lambda: execute("UPDATE channel SET name = 'by hand'"),
-        lambda: execute("DELETE FROM consumer"),
+        lambda: execute("DELETE FROM consumer_state; DELETE FROM consumer"),
     ],
 )
 def test_any_change_raises_the_version(change: Callable[[], Any]) -> None:

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from channels_app.models import Channel, Consumer, Producer, RegistryVersion
+from channels_app.models.fields import SealedField
 
 BATCH = 1_000
 
@@ -19,12 +20,13 @@ class Command(BaseCommand):
 
     def _reseal(self, model: type[Channel] | type[Producer] | type[Consumer]) -> int:
         """In batches by id, each in a transaction of its own: a stopped run is simply run again."""
+        sealed = [field.name for field in model._meta.fields if isinstance(field, SealedField)]
         done, last = 0, 0
         while True:
             with transaction.atomic():
                 RegistryVersion.objects.lock()
-                rows = list(model.objects.filter(pk__gt=last).order_by("pk").select_for_update().only("token")[:BATCH])
-                model.objects.bulk_update(rows, ["token"])
+                rows = list(model.objects.filter(pk__gt=last).order_by("pk").select_for_update().only(*sealed)[:BATCH])
+                model.objects.bulk_update(rows, sealed)
             if not rows:
                 return done
             done, last = done + len(rows), rows[-1].pk

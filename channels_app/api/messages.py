@@ -1,0 +1,132 @@
+"""Messages and their jobs, read over HTTP."""
+
+from typing import Any
+
+from django.db.models import Prefetch
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from broker_project.api.pagination import page
+from broker_project.api.schema import PAGED
+from broker_project.lib.errors import BrokerError
+from channels_app import selectors
+from channels_app.api.permissions import IsManager, OpensChannel, sees_secrets
+from channels_app.api.shapes import ListOut
+from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message, MessageStatus
+
+# Words and codes; 102 is what older clients call dispatched.
+STATUSES = {"ACKNOWLEDGED": 100, "100": 100, "DISPATCHED": 101, "101": 101, "102": 101}
+
+
+class UnknownStatus(BrokerError):
+    """A status is ACKNOWLEDGED, DISPATCHED, or its code 100, 101."""
+
+
+class AttemptOut(serializers.Serializer[DeliveryAttempt]):
+    attempt = serializers.IntegerField()
+    statusCode = serializers.IntegerField(source="status_code", allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+    error = serializers.CharField()
+    answer = serializers.CharField()
+    durationMs = serializers.IntegerField(source="duration_ms")
+    finishedAt = serializers.DateTimeField(source="finished_at")
+
+
+class JobOut(serializers.Serializer[DeliveryJob]):
+    """`listenerEndpoint` is left out where secrets are."""
+
+    id = serializers.CharField()
+    listenerName = serializers.CharField(source="consumer.name")
+    listenerEndpoint = serializers.CharField(source="consumer.callback_url", required=False)
+    status = serializers.ChoiceField(choices=JobStatus.names, source="status_name")
+    statusChangedAt = serializers.DateTimeField(source="status_changed_at")
+    reason = serializers.CharField(allow_null=True)
+    failures = serializers.IntegerField()
+    nextAttemptAt = serializers.DateTimeField(source="next_attempt_at", allow_null=True)
+    attempts = AttemptOut(many=True)
+
+    def to_representation(self, job: DeliveryJob) -> dict[str, Any]:
+        shown = super().to_representation(job)
+        if not self.context.get("secrets"):
+            del shown["listenerEndpoint"]
+        return shown
+
+
+class MessageOut(serializers.Serializer[Message]):
+    """A payload that is not UTF-8 comes as `payloadBase64`."""
+
+    id = serializers.CharField(source="message_id")
+    payload = serializers.CharField(source="payload_text", required=False)
+    payloadBase64 = serializers.CharField(source="payload_base64", required=False)
+    contentType = serializers.CharField(source="content_type")
+    producedBy = serializers.CharField(source="producer.name")
+    receivedAt = serializers.DateTimeField(source="received_at")
+    dispatchedAt = serializers.DateTimeField(source="dispatched_at", allow_null=True)
+    status = serializers.ChoiceField(choices=MessageStatus.names, source="status_name")
+    priority = serializers.IntegerField()
+    headers = serializers.DictField(child=serializers.CharField())
+    jobs = JobOut(many=True)
+
+    def to_representation(self, message: Message) -> dict[str, Any]:
+        shown = super().to_representation(message)
+        absent = "payload" if message.payload_text is None else "payloadBase64"
+        return {name: value for name, value in shown.items() if name != absent}
+
+
+class JobCountsOut(serializers.Serializer[Any]):
+    """channel -> consumer -> state -> how many."""
+
+    counts = serializers.DictField(
+        child=serializers.DictField(child=serializers.DictField(child=serializers.IntegerField()))
+    )
+
+
+class MessagesView(APIView):
+    permission_classes = [OpensChannel]
+
+    @extend_schema(
+        operation_id="listMessages",
+        parameters=[*PAGED, OpenApiParameter("status", str, many=True, description="Words or codes, repeatable.")],
+        responses=ListOut,
+        tags=["messages"],
+    )
+    def get(self, request: Request, channel_id: str) -> Response:
+        """The messages of a channel, newest first."""
+        channel = selectors.get_channel(channel_id)
+        rows = Message.objects.filter(channel=channel, **_status_filter(request)).only("message_id")
+        return Response(page(request, rows, lambda row: f"/channel/{channel_id}/message/{row.message_id}"))
+
+
+class MessageView(APIView):
+    permission_classes = [OpensChannel]
+
+    @extend_schema(operation_id="getMessage", responses=MessageOut, tags=["messages"])
+    def get(self, request: Request, channel_id: str, message_id: str) -> Response:
+        """One message with its jobs and every attempt."""
+        jobs = DeliveryJob.objects.select_related("consumer").order_by("id")
+        attempts = Prefetch("attempts", DeliveryAttempt.objects.order_by("id"))
+        message = selectors.get_message(
+            selectors.get_channel(channel_id), message_id, prefetch=[Prefetch("jobs", jobs.prefetch_related(attempts))]
+        )
+        return Response(MessageOut(message, context={"secrets": sees_secrets(request)}).data)
+
+
+class JobStatusView(APIView):
+    permission_classes = [IsManager]
+
+    @extend_schema(operation_id="getJobStatus", responses=JobCountsOut, tags=["messages"])
+    def get(self, request: Request) -> Response:
+        """Counts of jobs by channel, consumer and state, from counters."""
+        return Response({"counts": selectors.job_counts()})
+
+
+def _status_filter(request: Request) -> dict[str, Any]:
+    words = [word.upper() for word in request.query_params.getlist("status")]
+    if not words:
+        return {}
+    if not set(words) <= STATUSES.keys():
+        raise UnknownStatus
+    return {"status__in": {STATUSES[word] for word in words}}

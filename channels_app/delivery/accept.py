@@ -1,0 +1,67 @@
+"""Step 1: what was broadcast becomes a row. 201 means that this has been committed."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection
+
+# The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
+# order of arrival, so that within a group too the first of two equal ids wins.
+_STORE = """
+WITH arrived AS MATERIALIZED (
+    SELECT nextval(pg_get_serial_sequence('message', 'id')) AS id, item.*
+    FROM unnest(
+        %(channels)s::bigint[], %(producers)s::bigint[], %(message_ids)s::text[], %(payloads)s::bytea[],
+        %(content_types)s::text[], %(priorities)s::int[], %(headers)s::text[]
+    ) WITH ORDINALITY AS item (channel_id, producer_id, message_id, payload, content_type, priority, headers, place)
+    ORDER BY place
+), taken AS (
+    INSERT INTO message_key (channel_id, message_id, row_id)
+    SELECT channel_id, message_id, id FROM arrived ORDER BY place
+    ON CONFLICT DO NOTHING RETURNING row_id
+), stored AS (
+    INSERT INTO message
+        (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status, received_at)
+    OVERRIDING SYSTEM VALUE
+    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, 100, now()
+    FROM arrived JOIN taken ON taken.row_id = arrived.id
+    RETURNING id
+)
+SELECT arrived.place FROM arrived JOIN stored USING (id)
+"""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A message that has passed the door."""
+
+    channel_id: int
+    producer_id: int
+    message_id: str
+    payload: bytes
+    content_type: str
+    priority: int
+    headers: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        return len(self.payload) + 512
+
+
+async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
+    """Stores a group in one statement; says of each whether it is new (False: its id was taken)."""
+    cursor = await connection.execute(
+        _STORE,
+        {
+            "channels": [message.channel_id for message in messages],
+            "producers": [message.producer_id for message in messages],
+            "message_ids": [message.message_id for message in messages],
+            "payloads": [message.payload for message in messages],
+            "content_types": [message.content_type for message in messages],
+            "priorities": [message.priority for message in messages],
+            "headers": [json.dumps(message.headers) for message in messages],
+        },
+    )
+    places = {row[0] for row in await cursor.fetchall()}
+    return [place in places for place in range(1, len(messages) + 1)]

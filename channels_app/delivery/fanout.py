@@ -1,0 +1,68 @@
+"""Step 2: a message becomes one job per consumer."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+MOST_JOBS = 5_000
+
+# The channels with messages waiting, by skipping along the index: DISTINCT would read every waiting row.
+_WAITING = """
+WITH RECURSIVE waiting AS (
+    (SELECT channel_id FROM message WHERE status = 100 ORDER BY channel_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT m.channel_id FROM message m WHERE m.status = 100 AND m.channel_id > w.channel_id
+            ORDER BY m.channel_id LIMIT 1)
+    FROM waiting w WHERE w.channel_id IS NOT NULL
+)
+SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL
+"""
+
+# One channel per statement. The state row serialises fan-outs of a channel: its sequence has no gap.
+_FAN_OUT = """
+WITH taken AS MATERIALIZED (
+    SELECT id, priority FROM message
+    WHERE channel_id = %(channel)s AND status = 100 ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+), state AS (
+    UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM taken)
+    WHERE channel_id = %(channel)s RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
+), numbered AS (
+    SELECT id, priority, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
+), made AS (
+    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority)
+    SELECT numbered.id, %(channel)s, consumer.id, numbered.priority
+    FROM numbered CROSS JOIN consumer JOIN consumer_state ON consumer_state.consumer_id = consumer.id
+    WHERE consumer.channel_id = %(channel)s AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
+    ORDER BY numbered.id
+    RETURNING consumer_id
+), moved AS (
+    UPDATE message SET status = 101, dispatched_at = now(), sequence = numbered.sequence
+    FROM numbered WHERE message.id = numbered.id RETURNING message.id
+)
+SELECT (SELECT count(*) FROM moved), (SELECT array_agg(DISTINCT consumer_id) FROM made)
+"""
+_CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s AND deleted_at IS NULL"
+
+
+@dataclass(frozen=True)
+class FannedOut:
+    """How many messages were dispatched, and who has work now."""
+
+    messages: int
+    consumer_ids: frozenset[int]
+
+
+def waiting_channels() -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING)
+        return [row[0] for row in cursor.fetchall()]
+
+
+def fan_out(channel_id: int) -> FannedOut:
+    """One batch of one channel, in one transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CONSUMERS, [channel_id])
+        consumers = cursor.fetchone()[0]
+        cursor.execute(_FAN_OUT, {"channel": channel_id, "most": MOST_JOBS // max(1, consumers) or 1})
+        messages, consumer_ids = cursor.fetchone()
+    return FannedOut(messages, frozenset(consumer_ids or ()))

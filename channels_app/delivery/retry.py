@@ -1,0 +1,73 @@
+"""What becomes of a job after a try: a pure decision on values."""
+
+import random
+from dataclasses import dataclass
+
+from channels_app.reasons import Reason
+
+MAX_RETRY_AFTER_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How often and how fast to try again."""
+
+    retries: int
+    initial_seconds: float
+    factor: float
+    ceiling_seconds: float
+    jitter: str
+    non_retriable: frozenset[str]
+
+    def wait_seconds(self, failures: int, chance: float | None = None) -> float:
+        """The wait after the n-th failure (1, 2, …): min(initial x factor^(n-1), ceiling), then jitter."""
+        full = min(self.initial_seconds * self.factor ** min(failures - 1, 1_000), self.ceiling_seconds)
+        share = random.random() if chance is None else chance  # noqa: S311  # spreads load, guards nothing
+        if self.jitter == "full":
+            return full * share
+        return full * (1 + share) / 2 if self.jitter == "equal" else full
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one try came to."""
+
+    reason: Reason | None
+    status_code: int | None = None
+    error: str = ""
+    answer: str = ""
+    duration_ms: int = 0
+    retry_after_seconds: float = 0.0
+    gone: bool = False
+    # Cut short by our own shutdown: no try at all.
+    released: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.reason is None and not self.released
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """DELIVERED, DEAD with a reason, or QUEUED again after a wait."""
+
+    delivered: bool
+    dead: bool
+    wait_seconds: float = 0.0
+
+
+def decide(outcome: Outcome, *, failures: int, policy: Policy) -> Verdict:
+    """`failures` counts those before this outcome."""
+    if outcome.ok:
+        return Verdict(delivered=True, dead=False)
+    if outcome.released:
+        return Verdict(delivered=False, dead=False)
+    if outcome.gone or failures >= policy.retries or _is_final(outcome, policy):
+        return Verdict(delivered=False, dead=True)
+    asked = min(outcome.retry_after_seconds, MAX_RETRY_AFTER_SECONDS)
+    return Verdict(delivered=False, dead=False, wait_seconds=max(policy.wait_seconds(failures + 1), asked))
+
+
+def _is_final(outcome: Outcome, policy: Policy) -> bool:
+    names = {str(outcome.status_code), str(outcome.reason)}
+    return bool(names & policy.non_retriable)

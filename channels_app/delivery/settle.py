@@ -1,0 +1,82 @@
+"""Step 5: outcomes become rows, in batches. A move that names an attempt of the past changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection
+
+from channels_app.delivery.claim import Job, Target
+from channels_app.delivery.retry import Outcome, Verdict, decide
+
+# Locked in the order of ids first: two batches that overlap would else wait for each other.
+_SETTLE = """
+WITH outcome AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(jobs)s::bigint[], %(attempts)s::int[], %(statuses)s::smallint[], %(failed)s::int[], %(waits)s::float8[],
+        %(reasons)s::text[], %(codes)s::smallint[], %(errors)s::text[], %(answers)s::text[], %(durations)s::int[]
+    ) AS o (job_id, attempt, status, failed, wait, reason, code, error, answer, duration)
+), held AS MATERIALIZED (
+    SELECT j.id FROM delivery_job j JOIN outcome o ON o.job_id = j.id
+    WHERE j.status = 1002 AND j.attempt = o.attempt ORDER BY j.id FOR UPDATE OF j
+), moved AS (
+    UPDATE delivery_job j SET status = o.status, failures = j.failures + o.failed, losses = 0, lease_until = NULL,
+           next_attempt_at = CASE WHEN o.status = 1001 AND o.wait > 0 THEN now() + make_interval(secs => o.wait) END,
+           reason = o.reason, status_changed_at = now()
+    FROM outcome o JOIN held ON held.id = o.job_id WHERE j.id = o.job_id
+    RETURNING j.id
+), kept AS (
+    INSERT INTO delivery_attempt (job_id, attempt, status_code, reason, error, answer, duration_ms)
+    SELECT o.job_id, o.attempt, o.code, o.reason, o.error, o.answer, o.duration
+    FROM outcome o JOIN moved ON moved.id = o.job_id WHERE o.status = 1003 OR o.reason IS NOT NULL
+)
+SELECT count(*) FROM moved
+"""
+_DISABLE = """
+UPDATE consumer_state SET disabled_at = now(), disabled_reason = 'gone'
+WHERE consumer_id = ANY(%s) AND disabled_at IS NULL
+"""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A job, what its try came to, and what follows."""
+
+    target: Target
+    job: Job
+    outcome: Outcome
+    verdict: Verdict
+
+    @classmethod
+    def of(cls, target: Target, job: Job, outcome: Outcome) -> "Settled":
+        return cls(target, job, outcome, decide(outcome, failures=job.failures, policy=target.policy))
+
+    @property
+    def status(self) -> int:
+        if self.verdict.delivered:
+            return 1003
+        return 1004 if self.verdict.dead else 1001
+
+
+async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
+    """Writes a batch in one transaction; says how many still were ours to move."""
+    async with connection.transaction():
+        cursor = await connection.execute(
+            _SETTLE,
+            {
+                "jobs": [one.job.job_id for one in batch],
+                "attempts": [one.job.attempt for one in batch],
+                "statuses": [one.status for one in batch],
+                "failed": [int(one.outcome.reason is not None) for one in batch],
+                "waits": [one.verdict.wait_seconds for one in batch],
+                "reasons": [one.outcome.reason and one.outcome.reason.value for one in batch],
+                "codes": [one.outcome.status_code for one in batch],
+                "errors": [one.outcome.error for one in batch],
+                "answers": [one.outcome.answer for one in batch],
+                "durations": [one.outcome.duration_ms for one in batch],
+            },
+        )
+        row = await cursor.fetchone()
+        gone = {one.target.consumer_id for one in batch if one.outcome.gone}
+        if gone:
+            await connection.execute(_DISABLE, (list(gone),))
+    return int(row[0]) if row else 0

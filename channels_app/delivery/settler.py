@@ -1,0 +1,66 @@
+"""Gathers outcomes of the whole process and writes them every 20 ms, or every 200: no slow answer delays another's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+from psycopg import OperationalError
+from psycopg_pool import PoolTimeout
+
+from channels_app.delivery.settle import Settled
+
+log = structlog.get_logger(__name__)
+
+EVERY_SECONDS = 0.02
+MOST = 200
+# Longer than a restart of PostgreSQL, shorter than a lease: after it the lease brings the job back.
+PATIENCE_SECONDS = 30.0
+
+
+class Settler:
+    def __init__(self, write: Callable[[list[Settled]], Awaitable[None]]) -> None:
+        self._write = write
+        self._waiting: list[Settled] = []
+        self._arrived = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        while self._waiting:
+            await self._write_some()
+
+    def put(self, settled: Settled) -> None:
+        self._waiting.append(settled)
+        self._arrived.set()
+
+    async def _work(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if len(self._waiting) < MOST:
+                await asyncio.sleep(EVERY_SECONDS)
+            await self._write_some()
+            if not self._waiting:
+                self._arrived.clear()
+
+    async def _write_some(self) -> None:
+        batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._write_patiently(batch)
+        except TimeoutError:
+            log.error("settler.gave_up", jobs=len(batch))
+
+    async def _write_patiently(self, batch: list[Settled]) -> None:
+        wait = 0.05
+        while True:
+            try:
+                return await self._write(batch)
+            except (OperationalError, PoolTimeout) as error:
+                log.warning("settler.retries", error=type(error).__name__, jobs=len(batch), wait=wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, 2.0)

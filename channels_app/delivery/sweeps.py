@@ -1,0 +1,86 @@
+"""What brings work back when nobody rang: due retries, leases that ran out. Each drains what there is."""
+
+from django.db import connection
+
+MOST = 1_000
+POISON_LOSSES = 10
+
+# Retries whose time has come are ready from now on.
+_PROMOTE = """
+WITH due AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE status = 1001 AND next_attempt_at <= now()
+    ORDER BY next_attempt_at LIMIT %s FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = due.id RETURNING consumer_id
+"""
+
+# A lease that ran out is a worker lost, not a failure of the consumer; ten in a row, and the job is to blame.
+_EXPIRE = """
+WITH lost AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
+           status = CASE WHEN losses + 1 >= %s THEN 1004 ELSE 1001 END,
+           reason = CASE WHEN losses + 1 >= %s THEN 'poison' ELSE reason END
+    FROM lost WHERE delivery_job.id = lost.id RETURNING delivery_job.id, attempt, consumer_id
+), kept AS (
+    INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms) SELECT id, attempt, 'worker_lost', 0 FROM moved
+)
+SELECT consumer_id FROM moved
+"""
+
+_FOLD = """
+WITH gone AS (
+    DELETE FROM counter_delta WHERE pg_try_advisory_xact_lock(7003)
+    RETURNING kind, channel_id, consumer_id, status, reason, count
+)
+INSERT INTO counter AS kept (kind, channel_id, consumer_id, status, reason, count)
+SELECT kind, channel_id, consumer_id, status, reason, sum(count) FROM gone
+GROUP BY kind, channel_id, consumer_id, status, reason ORDER BY kind, channel_id, consumer_id, status, reason
+ON CONFLICT (kind, channel_id, consumer_id, status, reason) DO UPDATE SET count = kept.count + excluded.count
+"""
+
+
+# By skipping along the index: DISTINCT would read every ready job.
+_READY = """
+WITH RECURSIVE ready AS (
+    (SELECT consumer_id FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL ORDER BY consumer_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.consumer_id FROM delivery_job j
+            WHERE j.status = 1001 AND j.next_attempt_at IS NULL AND j.consumer_id > r.consumer_id
+            ORDER BY j.consumer_id LIMIT 1)
+    FROM ready r WHERE r.consumer_id IS NOT NULL
+)
+SELECT consumer_id FROM ready WHERE consumer_id IS NOT NULL
+"""
+
+
+def consumers_with_ready_jobs() -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_READY)
+        return [row[0] for row in cursor.fetchall()]
+
+
+def promote_due() -> set[int]:
+    """Returns the consumers that have work now."""
+    return _drain(_PROMOTE, [MOST])
+
+
+def take_back_lost() -> set[int]:
+    return _drain(_EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
+
+
+def fold_counters() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_FOLD)
+
+
+def _drain(statement: str, parameters: list[int]) -> set[int]:
+    consumers: set[int] = set()
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            rows = cursor.fetchall()
+        consumers |= {row[0] for row in rows}
+        if len(rows) < MOST:
+            return consumers

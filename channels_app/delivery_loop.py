@@ -1,0 +1,54 @@
+"""One event loop per worker process, in a thread of its own; Celery's threads hand it their consumers."""
+
+import asyncio
+import threading
+from functools import cache
+
+import uvloop
+from django.conf import settings
+from psycopg_pool import AsyncConnectionPool
+
+from broker_project.lib.egress import allowed_from
+from channels_app.delivery.courier import Courier, Run
+from channels_app.delivery.webhook import open_session
+from channels_app.doorbell import ring_deliver, ring_promote
+
+# A run lasts a second; beyond this something is stuck, and the task must not be.
+RUN_TIMEOUT_SECONDS = 20.0
+GRACE_SECONDS = 5.0
+
+
+class DeliveryLoop:
+    def __init__(self) -> None:
+        self._loop = uvloop.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="delivery-loop", daemon=True).start()
+        self._courier = asyncio.run_coroutine_threadsafe(_open_courier(), self._loop).result(RUN_TIMEOUT_SECONDS)
+
+    def deliver(self, consumer_id: int) -> Run:
+        return asyncio.run_coroutine_threadsafe(self._courier.deliver(consumer_id), self._loop).result(
+            RUN_TIMEOUT_SECONDS
+        )
+
+    def stop(self) -> None:
+        stopping = self._courier.stop(GRACE_SECONDS)
+        asyncio.run_coroutine_threadsafe(stopping, self._loop).result(2 * GRACE_SECONDS)
+
+
+async def _open_courier() -> Courier:
+    pool = AsyncConnectionPool(
+        settings.DATABASE_URL,
+        kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
+        min_size=2,
+        max_size=settings.DELIVERY_THREADS + 8,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
+    )
+    await pool.open()
+    courier = Courier(pool, open_session(allowed_from(settings.EGRESS_ALLOW)), ring_deliver, ring_promote)
+    await courier.start()
+    return courier
+
+
+@cache
+def delivery_loop() -> DeliveryLoop:
+    return DeliveryLoop()

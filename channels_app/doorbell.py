@@ -1,0 +1,107 @@
+"""Rings the next step by Celery. A ring is a hint: the rows decide, and the sweeps come round anyway.
+
+Rings go from one background thread per process: with Redis away, sending would block for seconds. Rings for the same
+bell are one until somebody has answered it; whoever answers takes the bell off first, so that no later ring is lost.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+
+import redis
+import structlog
+from django.conf import settings
+from kombu.exceptions import OperationalError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from broker_project.celery import app
+
+log = structlog.get_logger(__name__)
+
+HELD_MS = 1_000
+GATHER_SECONDS = 0.002
+REST_SECONDS = 1.0
+SOON_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Bell:
+    """A task and its argument; later means not before so many seconds."""
+
+    task: str
+    argument: int | None = None
+    in_seconds: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return f"doorbell:{self.task}:{self.argument}:{self.in_seconds}"
+
+
+class Doorbell:
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+        self._rung: dict[Bell, None] = {}
+        self._changed = threading.Condition()
+        threading.Thread(target=self._work, name="doorbell", daemon=True).start()
+
+    def ring(self, bell: Bell) -> None:
+        with self._changed:
+            self._rung[bell] = None
+            self._changed.notify()
+
+    def answer(self, bell: Bell) -> None:
+        """The first act of the task that was rung for."""
+        try:
+            self._client.delete(bell.key)
+        except redis.RedisError as error:
+            log.warning("doorbell.cannot_answer", error=type(error).__name__)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._rung))
+                bells, self._rung = list(self._rung), {}
+            self._send(bells)
+            time.sleep(GATHER_SECONDS)
+
+    def _send(self, bells: list[Bell]) -> None:
+        try:
+            for bell in bells:
+                if bell.in_seconds or self._client.set(bell.key, 1, nx=True, px=HELD_MS):
+                    arguments = [] if bell.argument is None else [bell.argument]
+                    app.send_task(bell.task, arguments, countdown=bell.in_seconds or None)
+        except (redis.RedisError, OperationalError, OSError) as error:
+            # The sweeps find what these rings were for.
+            log.warning("doorbell.away", error=type(error).__name__, dropped=len(bells))
+            time.sleep(REST_SECONDS)
+
+
+@cache
+def doorbell() -> Doorbell:
+    once = Retry(NoBackoff(), 0)
+    return Doorbell(
+        redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once)
+    )
+
+
+FAN_OUT = Bell("channels_app.fan_out")
+
+
+def ring_fan_out() -> None:
+    doorbell().ring(FAN_OUT)
+
+
+def deliver_bell(consumer_id: int, in_seconds: float = 0.0) -> Bell:
+    return Bell("channels_app.deliver", consumer_id, in_seconds)
+
+
+def ring_deliver(consumer_id: int, in_seconds: float = 0.0) -> None:
+    doorbell().ring(deliver_bell(consumer_id, in_seconds))
+
+
+def ring_promote(in_seconds: float) -> None:
+    """A retry that is due soon need not wait for the sweep; one far away is left to it."""
+    if in_seconds < SOON_SECONDS:
+        doorbell().ring(Bell("channels_app.promote_due", None, in_seconds))

@@ -1,0 +1,54 @@
+"""The registry for the event loop: what is at hand costs nothing, the rest is asked for in a thread."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import structlog
+from django.conf import settings
+from django.db import Error, close_old_connections
+from psycopg_pool import PoolTimeout
+
+from broker_project.api.exceptions import StorageAway
+from channels_app.registry import Entry, registry
+
+log = structlog.get_logger(__name__)
+THREADS = 2
+
+
+async def known(kind: str, public_id: str) -> Entry | None:
+    """The live channel or producer with this id."""
+    reliable, entry = registry().at_hand(kind, public_id)
+    if reliable:
+        return entry
+    return await asyncio.get_running_loop().run_in_executor(_threads(), _ask, kind, public_id)
+
+
+def _ask(kind: str, public_id: str) -> Entry | None:
+    close_old_connections()
+    try:
+        return registry().channel(public_id) if kind == "channel" else registry().producer(public_id)
+    except (Error, PoolTimeout) as error:
+        raise StorageAway from error
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="registry")
+
+
+async def keep_fresh() -> None:
+    """Started with the web server: the version is read in the background, twice per age."""
+    threading.Thread(target=_refresh_for_ever, name="registry-version", daemon=True).start()
+
+
+def _refresh_for_ever() -> None:
+    while True:
+        close_old_connections()
+        try:
+            registry().refresh()
+        except (Error, PoolTimeout) as error:
+            log.warning("registry.cannot_refresh", error=type(error).__name__)
+        time.sleep(settings.REGISTRY_MAX_AGE_SECONDS / 2)

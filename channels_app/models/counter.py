@@ -1,0 +1,36 @@
+"""Counts that are read, not counted: what is kept, plus what has changed since it was last folded."""
+
+from django.db import models
+
+
+class CounterKind(models.IntegerChoices):
+    MESSAGE = 1
+    JOB = 2
+
+
+class Counter(models.Model):
+    """The folded part. Triggers write deltas, a sweep folds them; see migration 0003."""
+
+    pk = models.CompositePrimaryKey("kind", "channel_id", "consumer_id", "status", "reason")
+    kind = models.SmallIntegerField(choices=CounterKind.choices)
+    channel_id = models.BigIntegerField()
+    consumer_id = models.BigIntegerField()
+    status = models.SmallIntegerField()
+    reason = models.CharField(max_length=16)
+    count = models.BigIntegerField()
+
+    class Meta:
+        db_table = "counter"
+
+
+class CounterDelta(models.Model):
+    kind = models.SmallIntegerField(choices=CounterKind.choices)
+    channel_id = models.BigIntegerField()
+    consumer_id = models.BigIntegerField()
+    status = models.SmallIntegerField()
+    reason = models.CharField(max_length=16)
+    count = models.BigIntegerField()
+
+    class Meta:
+        db_table = "counter_delta"
+        indexes = [models.Index(fields=["kind", "channel_id"], name="counter_delta_by_channel")]

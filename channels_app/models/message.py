@@ -1,0 +1,71 @@
+"""A message: one accepted payload. ACKNOWLEDGED (stored), then DISPATCHED (its jobs exist)."""
+
+import base64
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from channels_app.models.channel import Channel
+from channels_app.models.producer import Producer
+
+
+class MessageStatus(models.IntegerChoices):
+    ACKNOWLEDGED = 100
+    DISPATCHED = 101
+
+
+class Message(models.Model):
+    """Written in bulk by the door; rows of the registry are never removed, so no foreign key is checked here."""
+
+    channel = models.ForeignKey(Channel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    producer = models.ForeignKey(Producer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    message_id = models.CharField(max_length=255, db_collation="C")
+    payload = models.BinaryField()
+    content_type = models.CharField(max_length=255)
+    priority = models.IntegerField(default=0)
+    headers = models.JSONField(default=dict)
+    status = models.SmallIntegerField(choices=MessageStatus.choices, default=MessageStatus.ACKNOWLEDGED)
+    sequence = models.BigIntegerField(null=True)
+    received_at = models.DateTimeField(db_default=Now())
+    dispatched_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "message"
+        indexes = [
+            models.Index(fields=["channel", "id"], name="message_by_channel"),
+            # The messages that wait for fan-out; empty when all is well.
+            models.Index(fields=["channel", "id"], condition=Q(status=100), name="message_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return self.message_id
+
+    @property
+    def status_name(self) -> str:
+        return MessageStatus(self.status).name
+
+    @property
+    def payload_text(self) -> str | None:
+        """The payload as text, if it is one."""
+        try:
+            return bytes(self.payload).decode()
+        except UnicodeDecodeError:
+            return None
+
+    @property
+    def payload_base64(self) -> str:
+        return base64.b64encode(self.payload).decode()
+
+
+class MessageKey(models.Model):
+    """A message id, taken once per channel for good: the tombstone that stays when the message is pruned."""
+
+    pk = models.CompositePrimaryKey("channel_id", "message_id")
+    channel_id = models.BigIntegerField()
+    message_id = models.CharField(max_length=255, db_collation="C")
+    row_id = models.BigIntegerField()
+    scheduled = models.BooleanField(db_default=False)
+
+    class Meta:
+        db_table = "message_key"

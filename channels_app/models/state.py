@@ -1,0 +1,28 @@
+"""What the engine remembers of a channel and a consumer. Apart from the registry: it never moves `changedAt`."""
+
+from django.db import models
+
+from channels_app.models.channel import Channel
+from channels_app.models.consumer import Consumer
+
+
+class ChannelState(models.Model):
+    """Made by a trigger with the channel."""
+
+    channel = models.OneToOneField(Channel, on_delete=models.CASCADE, primary_key=True, related_name="state")
+    last_sequence = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        db_table = "channel_state"
+
+
+class ConsumerState(models.Model):
+    """Made by a trigger with the consumer. Its row lock says who delivers to the consumer now."""
+
+    consumer = models.OneToOneField(Consumer, on_delete=models.CASCADE, primary_key=True, related_name="state")
+    slots = models.IntegerField(db_default=10)
+    disabled_at = models.DateTimeField(null=True)
+    disabled_reason = models.CharField(max_length=16, null=True)
+
+    class Meta:
+        db_table = "consumer_state"
