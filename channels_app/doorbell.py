@@ -4,9 +4,10 @@ Rings go from one background thread per process: with Redis away, sending would 
 bell are one until somebody has answered it; whoever answers takes the bell off first, so that no later ring is lost.
 """
 
+import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import redis
@@ -24,19 +25,29 @@ HELD_MS = 1_000
 GATHER_SECONDS = 0.002
 REST_SECONDS = 1.0
 SOON_SECONDS = 60.0
+TAKEN_SECONDS = 0.05
+PROMOTE_GRAIN_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class Bell:
-    """A task and its argument; later means not before so many seconds."""
+    """A task and its argument, to be rung now or at a moment. Moments are rounded up: many rings become one."""
 
     task: str
     argument: int | None = None
-    in_seconds: float = 0.0
+    due: float = 0.0
 
     @property
     def key(self) -> str:
-        return f"doorbell:{self.task}:{self.argument}:{self.in_seconds}"
+        return f"doorbell:{self.task}:{self.argument}:{self.due}"
+
+    @property
+    def wait_seconds(self) -> float:
+        return max(0.0, self.due - time.time())
+
+    def later(self, in_seconds: float, grain_seconds: float) -> "Bell":
+        due = math.ceil((time.time() + in_seconds) / grain_seconds) * grain_seconds
+        return replace(self, due=round(due, 3))
 
 
 class Doorbell:
@@ -69,9 +80,10 @@ class Doorbell:
     def _send(self, bells: list[Bell]) -> None:
         try:
             for bell in bells:
-                if bell.in_seconds or self._client.set(bell.key, 1, nx=True, px=HELD_MS):
+                wait = bell.wait_seconds
+                if self._client.set(bell.key, 1, nx=True, px=HELD_MS + int(wait * 1000)):
                     arguments = [] if bell.argument is None else [bell.argument]
-                    app.send_task(bell.task, arguments, countdown=bell.in_seconds or None)
+                    app.send_task(bell.task, arguments, countdown=wait or None)
         except (redis.RedisError, OperationalError, OSError) as error:
             # The sweeps find what these rings were for.
             log.warning("doorbell.away", error=type(error).__name__, dropped=len(bells))
@@ -87,21 +99,27 @@ def doorbell() -> Doorbell:
 
 
 FAN_OUT = Bell("channels_app.fan_out")
+PROMOTE = Bell("channels_app.promote_due")
 
 
 def ring_fan_out() -> None:
     doorbell().ring(FAN_OUT)
 
 
-def deliver_bell(consumer_id: int, in_seconds: float = 0.0) -> Bell:
-    return Bell("channels_app.deliver", consumer_id, in_seconds)
+def deliver_bell(consumer_id: int) -> Bell:
+    return Bell("channels_app.deliver", consumer_id)
 
 
-def ring_deliver(consumer_id: int, in_seconds: float = 0.0) -> None:
-    doorbell().ring(deliver_bell(consumer_id, in_seconds))
+def ring_deliver(consumer_id: int) -> None:
+    doorbell().ring(deliver_bell(consumer_id))
+
+
+def ring_deliver_soon(consumer_id: int) -> None:
+    """Another delivers to it now; what became ready after its last look must not wait for the sweep."""
+    doorbell().ring(deliver_bell(consumer_id).later(TAKEN_SECONDS, TAKEN_SECONDS))
 
 
 def ring_promote(in_seconds: float) -> None:
     """A retry that is due soon need not wait for the sweep; one far away is left to it."""
     if in_seconds < SOON_SECONDS:
-        doorbell().ring(Bell("channels_app.promote_due", None, in_seconds))
+        doorbell().ring(PROMOTE.later(in_seconds, PROMOTE_GRAIN_SECONDS))

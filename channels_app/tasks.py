@@ -9,7 +9,7 @@ from django.db import OperationalError
 from channels_app.delivery import fanout, sweeps
 from channels_app.delivery.courier import Run
 from channels_app.delivery_loop import delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_deliver_soon
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
@@ -19,7 +19,6 @@ RETRIED: dict[str, Any] = {
     "retry_jitter": True,
     "max_retries": 5,
 }
-TAKEN_SECONDS = 0.05
 
 
 @shared_task(name="channels_app.fan_out", **RETRIED)
@@ -41,7 +40,7 @@ def deliver(consumer_id: int) -> None:
     if ended is Run.AGAIN:
         ring_deliver(consumer_id)
     if ended is Run.TAKEN:
-        ring_deliver(consumer_id, TAKEN_SECONDS)
+        ring_deliver_soon(consumer_id)
 
 
 @shared_task(name="channels_app.promote_due", **RETRIED)

@@ -11,6 +11,9 @@ FLOWER_PASSWORD = "a password for tests only"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 
+# Nothing is collected for tests; whitenoise only asks that it be there.
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+
 # Each parallel test process has a Redis database of its own, as it has a PostgreSQL database.
 REDIS_URL = f"{REDIS_URL.partition('?')[0]}?db={int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:]) + 1}"
 CELERY_BROKER_URL = kombu_url(REDIS_URL)
