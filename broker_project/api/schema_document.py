@@ -36,6 +36,14 @@ CHECKS = {"type": "object", "additionalProperties": CHECK}
 STRICT = {"name": "strict", "in": "query", "schema": TEXT, "description": "503 unless every check is ok."}
 
 
+# What the browsable page fills in: enough to try, and nothing odd.
+EXAMPLES = {
+    "putProducer": {"name": "The shop"},
+    "putChannel": {"name": "Orders", "retryPolicy": {"retries": 5}},
+    "putConsumer": {"name": "Billing", "callbackUrl": "https://billing.example.com/hook"},
+}
+
+
 def finish(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     """A spectacular hook, called with the whole document."""
     result["components"]["schemas"]["Problem"] = PROBLEM
@@ -44,8 +52,15 @@ def finish(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     for operations in result["paths"].values():
         for operation in operations.values():
             _describe_ids(operation)
+    for operation_id, example in EXAMPLES.items():
+        _find(result, operation_id)["requestBody"]["content"]["application/json"]["example"] = example
     result["paths"] |= _frame_routes()
     return result
+
+
+def _find(result: dict[str, Any], operation_id: str) -> dict[str, Any]:
+    operations = (operation for path in result["paths"].values() for operation in path.values())
+    return next(operation for operation in operations if operation["operationId"] == operation_id)
 
 
 def _close(schemas: dict[str, Any]) -> None:
