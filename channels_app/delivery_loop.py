@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from functools import cache
 
 import uvloop
 from django.conf import settings
@@ -25,9 +24,12 @@ class DeliveryLoop:
         self._courier = asyncio.run_coroutine_threadsafe(_open_courier(), self._loop).result(RUN_TIMEOUT_SECONDS)
 
     def deliver(self, consumer_id: int) -> Run:
-        return asyncio.run_coroutine_threadsafe(self._courier.deliver(consumer_id), self._loop).result(
-            RUN_TIMEOUT_SECONDS
-        )
+        running = asyncio.run_coroutine_threadsafe(self._courier.deliver(consumer_id), self._loop)
+        try:
+            return running.result(RUN_TIMEOUT_SECONDS)
+        except TimeoutError:
+            running.cancel()
+            raise
 
     def stop(self) -> None:
         stopping = self._courier.stop(GRACE_SECONDS)
@@ -35,20 +37,38 @@ class DeliveryLoop:
 
 
 async def _open_courier() -> Courier:
+    egress = allowed_from(settings.EGRESS_ALLOW)
     pool = AsyncConnectionPool(
         settings.DATABASE_URL,
         kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
         min_size=2,
         max_size=settings.DELIVERY_THREADS + 8,
+        timeout=5,
         open=False,
         check=AsyncConnectionPool.check_connection,
     )
     await pool.open()
-    courier = Courier(pool, open_session(allowed_from(settings.EGRESS_ALLOW)), ring_deliver, ring_promote)
+    courier = Courier(pool, open_session(egress), ring_deliver, ring_promote)
     await courier.start()
     return courier
 
 
-@cache
+class _Holder:
+    """One loop per process, made by the first thread that needs it."""
+
+    lock = threading.Lock()
+    loop: DeliveryLoop | None = None
+
+
 def delivery_loop() -> DeliveryLoop:
-    return DeliveryLoop()
+    with _Holder.lock:
+        if _Holder.loop is None:
+            _Holder.loop = DeliveryLoop()
+        return _Holder.loop
+
+
+def stop_delivery_loop() -> None:
+    with _Holder.lock:
+        if _Holder.loop is not None:
+            _Holder.loop.stop()
+            _Holder.loop = None

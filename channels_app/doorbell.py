@@ -13,7 +13,6 @@ from functools import cache
 import redis
 import structlog
 from django.conf import settings
-from kombu.exceptions import OperationalError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -24,7 +23,9 @@ log = structlog.get_logger(__name__)
 HELD_MS = 1_000
 GATHER_SECONDS = 0.002
 REST_SECONDS = 1.0
-SOON_SECONDS = 60.0
+# A ring that nobody answered by then is worth nothing: the sweeps have rung again.
+EXPIRES_SECONDS = 10.0
+SOON_SECONDS = 35.0
 TAKEN_SECONDS = 0.05
 PROMOTE_GRAIN_SECONDS = 0.1
 
@@ -83,9 +84,9 @@ class Doorbell:
                 wait = bell.wait_seconds
                 if self._client.set(bell.key, 1, nx=True, px=HELD_MS + int(wait * 1000)):
                     arguments = [] if bell.argument is None else [bell.argument]
-                    app.send_task(bell.task, arguments, countdown=wait or None)
-        except (redis.RedisError, OperationalError, OSError) as error:
-            # The sweeps find what these rings were for.
+                    app.send_task(bell.task, arguments, countdown=wait or None, expires=wait + EXPIRES_SECONDS)
+        except Exception as error:  # noqa: BLE001
+            # Whatever it was, the thread lives on, and the sweeps find what these rings were for.
             log.warning("doorbell.away", error=type(error).__name__, dropped=len(bells))
             time.sleep(REST_SECONDS)
 

@@ -12,17 +12,24 @@ from django.db import Error, close_old_connections
 from psycopg_pool import PoolTimeout
 
 from broker_project.api.exceptions import StorageAway
+from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.registry import Entry, registry
 
 log = structlog.get_logger(__name__)
 THREADS = 2
+# The last look at the database failed: nobody needs to wait for the next.
+_away = threading.Event()
 
 
 async def known(kind: str, public_id: str) -> Entry | None:
     """The live channel or producer with this id."""
+    if not PUBLIC_ID.fullmatch(public_id):
+        return None
     reliable, entry = registry().at_hand(kind, public_id)
     if reliable:
         return entry
+    if _away.is_set():
+        raise StorageAway
     return await asyncio.get_running_loop().run_in_executor(_threads(), _ask, kind, public_id)
 
 
@@ -49,6 +56,8 @@ def _refresh_for_ever() -> None:
         close_old_connections()
         try:
             registry().refresh()
+            _away.clear()
         except (Error, PoolTimeout) as error:
+            _away.set()
             log.warning("registry.cannot_refresh", error=type(error).__name__)
         time.sleep(settings.REGISTRY_MAX_AGE_SECONDS / 2)

@@ -62,7 +62,8 @@ class Registry:
         """What is known without asking anybody, and whether that is to be relied on: for the event loop."""
         key = (kind, public_id)
         fresh = time.monotonic() - self._read_at < self._max_age_seconds
-        return fresh and key in self._entries, self._entries.get(key)
+        entries = self._entries
+        return fresh and key in entries, entries.get(key)
 
     def refresh(self) -> None:
         """Reads the version ahead of its age, so that nobody has to wait for it."""

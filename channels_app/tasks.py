@@ -1,35 +1,44 @@
 """Thin tasks: load, call one step, ring the next. The row decides, so each may run twice."""
 
+import time
 from typing import Any
 
+import psycopg
 from celery import shared_task
 from celery.signals import worker_shutdown
 from django.db import OperationalError
+from psycopg_pool import PoolTimeout
 
 from channels_app.delivery import fanout, sweeps
 from channels_app.delivery.courier import Run
-from channels_app.delivery_loop import delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_deliver_soon
+from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_deliver_soon, ring_fan_out
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
 RETRIED: dict[str, Any] = {
-    "autoretry_for": (OperationalError,),
+    "autoretry_for": (OperationalError, psycopg.OperationalError, PoolTimeout, TimeoutError),
     "retry_backoff": True,
     "retry_jitter": True,
     "max_retries": 5,
 }
+FAN_OUT_SECONDS = 1.0
 
 
 @shared_task(name="channels_app.fan_out", **RETRIED)
 def fan_out() -> None:
     """Round and round the channels that have messages waiting, a batch each, until none has."""
     doorbell().answer(FAN_OUT)
+    deadline = time.monotonic() + FAN_OUT_SECONDS
     while channels := fanout.waiting_channels():
         done = [fanout.fan_out(channel_id) for channel_id in channels]
         for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
             ring_deliver(consumer_id)
         if not any(one.messages for one in done):
+            return
+        if time.monotonic() > deadline:
+            # Others wait for this thread: the sweeps among them.
+            ring_fan_out()
             return
 
 
@@ -81,5 +90,4 @@ def report_delivery_progress() -> None:
 @worker_shutdown.connect
 def end_tries(**_kwargs: Any) -> None:
     """Tries under way get a moment to end; what is cut short is released for another worker, and is no failure."""
-    if delivery_loop.cache_info().currsize:
-        delivery_loop().stop()
+    stop_delivery_loop()

@@ -14,6 +14,7 @@ def door_pool() -> AsyncConnectionPool:
         kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
         min_size=1,
         max_size=4,
+        timeout=3,
         open=False,
         check=AsyncConnectionPool.check_connection,
     )

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 import psycopg
 import structlog
+from psycopg_pool import PoolTimeout
 
 from broker_project.lib.errors import BrokerError
 
@@ -17,6 +18,7 @@ Result = TypeVar("Result")
 
 # SQLSTATE classes of a row that cannot be stored: data exception, integrity violation.
 _ROW_IS_BAD = ("22", "23")
+MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 
 class DoorFull(BrokerError):
@@ -54,6 +56,7 @@ class GroupCommit(Generic[Item, Result]):
         self._write, self._size_of = write, size_of
         self._writers, self._max_items, self._max_bytes, self._max_waiting = writers, max_items, max_bytes, max_waiting
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
+        self._waiting_bytes = 0
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -67,10 +70,11 @@ class GroupCommit(Generic[Item, Result]):
 
     async def submit(self, item: Item) -> Result:
         """The item's own outcome. A caller that goes away takes nothing back and holds nobody up."""
-        if len(self._waiting) >= self._max_waiting:
+        if len(self._waiting) >= self._max_waiting or self._waiting_bytes >= MOST_WAITING_BYTES:
             raise DoorFull
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
+        self._waiting_bytes += self._size_of(item)
         self._arrived.set()
         return await future
 
@@ -87,6 +91,7 @@ class GroupCommit(Generic[Item, Result]):
         while self._waiting and len(group) < self._max_items and size < self._max_bytes:
             group.append(self._waiting.popleft())
             size += self._size_of(group[-1][0])
+        self._waiting_bytes -= size
         if not self._waiting:
             self._arrived.clear()
         return group
@@ -95,6 +100,9 @@ class GroupCommit(Generic[Item, Result]):
         """One bad row never fails its neighbours: the group is halved until the row stands alone."""
         try:
             outcomes = await self._write([item for item, _ in group])
+        except PoolTimeout:
+            _refuse(group, DoorFull())
+            return
         except psycopg.Error as error:
             if (error.sqlstate or "")[:2] not in _ROW_IS_BAD:
                 log.error("group_commit.failed", error=type(error).__name__, items=len(group))

@@ -38,9 +38,9 @@ _CONDITION = [
 ]
 _ONLY_NEW = OpenApiParameter(
     "If-None-Match",
-    {"type": "string", "enum": ["*"]},
+    str,
     OpenApiParameter.HEADER,
-    description="Create only.",
+    description="`*`: create only.",
 )
 CONDITIONAL_DELETE: dict[str, Any] = {
     "parameters": _CONDITION,

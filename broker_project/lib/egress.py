@@ -8,6 +8,16 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+# Global by the book, and yet ways into somebody's own network: translations, tunnels, relics.
+_ODD: tuple[Network, ...] = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96", "fec0::/10", "5f00::/16"),
+        *("192.0.0.0/24", "192.88.99.0/24"),
+    )
+)
+
+
 class EgressDenied(OSError):
     """The address is not one that messages may be sent to."""
 
@@ -23,7 +33,11 @@ class Egress:
         final = _plain(ipaddress.ip_address(address))
         if any(final in network for network in self.allowed if final.version == network.version):
             return True
-        return final.is_global and not final.is_multicast
+        return (
+            final.is_global
+            and not final.is_multicast
+            and not any(final in net for net in _ODD if net.version == final.version)
+        )
 
 
 def allowed_from(texts: Iterable[str]) -> Egress:
@@ -35,3 +49,7 @@ def _plain(address: Address) -> Address:
     if isinstance(address, ipaddress.IPv6Address):
         return address.ipv4_mapped or (address.sixtofour or address)
     return address
+
+
+def _within(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks if network.version == address.version)

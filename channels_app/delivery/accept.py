@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from psycopg import AsyncConnection
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
-# order of arrival, so that within a group too the first of two equal ids wins.
+# order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,
+# so that two groups with the same ids cannot wait for each other.
 _STORE = """
 WITH arrived AS MATERIALIZED (
     SELECT nextval(pg_get_serial_sequence('message', 'id')) AS id, item.*
@@ -18,7 +19,7 @@ WITH arrived AS MATERIALIZED (
     ORDER BY place
 ), taken AS (
     INSERT INTO message_key (channel_id, message_id, row_id)
-    SELECT channel_id, message_id, id FROM arrived ORDER BY place
+    SELECT channel_id, message_id, id FROM arrived ORDER BY channel_id, message_id, place
     ON CONFLICT DO NOTHING RETURNING row_id
 ), stored AS (
     INSERT INTO message

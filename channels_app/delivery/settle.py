@@ -1,6 +1,6 @@
 """Step 5: outcomes become rows, in batches. A move that names an attempt of the past changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
@@ -76,7 +76,9 @@ async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
             },
         )
         row = await cursor.fetchone()
-        gone = {one.target.consumer_id for one in batch if one.outcome.gone}
-        if gone:
-            await connection.execute(_DISABLE, (list(gone),))
     return int(row[0]) if row else 0
+
+
+async def disable(connection: AsyncConnection, consumer_ids: Iterable[int]) -> None:
+    """A consumer that answered 410 asks for no more."""
+    await connection.execute(_DISABLE, (list(consumer_ids),))

@@ -13,13 +13,17 @@ log = structlog.get_logger(__name__)
 
 EVERY_SECONDS = 0.02
 MOST = 200
-# Longer than a restart of PostgreSQL, shorter than a lease: after it the lease brings the job back.
+# Longer than a restart of PostgreSQL; after it the lease brings the job back.
 PATIENCE_SECONDS = 30.0
 
 
 class Settler:
-    def __init__(self, write: Callable[[list[Settled]], Awaitable[None]]) -> None:
-        self._write = write
+    """`write` stores a batch; `release` is called when a batch is over, stored or not."""
+
+    def __init__(
+        self, write: Callable[[list[Settled]], Awaitable[None]], release: Callable[[list[Settled]], None]
+    ) -> None:
+        self._write, self._release = write, release
         self._waiting: list[Settled] = []
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -52,8 +56,14 @@ class Settler:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._write_patiently(batch)
-        except TimeoutError:
-            log.error("settler.gave_up", jobs=len(batch))
+        except asyncio.CancelledError:
+            # Stopped in the middle: written again, which changes nothing that was written.
+            self._waiting = [*batch, *self._waiting]
+            raise
+        except Exception as error:
+            # The leases bring these jobs back; the next batch must not wait for that.
+            log.exception("settler.gave_up", error=type(error).__name__, jobs=len(batch))
+        self._release(batch)
 
     async def _write_patiently(self, batch: list[Settled]) -> None:
         wait = 0.05

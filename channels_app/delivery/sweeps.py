@@ -1,9 +1,10 @@
 """What brings work back when nobody rang: due retries, leases that ran out. Each drains what there is."""
 
-from django.db import connection
+from django.db import connection, transaction
 
 MOST = 1_000
 POISON_LOSSES = 10
+FOLD_LOCK = 7003
 
 # Retries whose time has come are ready from now on.
 _PROMOTE = """
@@ -31,7 +32,7 @@ SELECT consumer_id FROM moved
 
 _FOLD = """
 WITH gone AS (
-    DELETE FROM counter_delta WHERE pg_try_advisory_xact_lock(7003)
+    DELETE FROM counter_delta WHERE id IN (SELECT id FROM counter_delta ORDER BY id LIMIT 50000)
     RETURNING kind, channel_id, consumer_id, status, reason, count
 )
 INSERT INTO counter AS kept (kind, channel_id, consumer_id, status, reason, count)
@@ -51,7 +52,9 @@ WITH RECURSIVE ready AS (
             ORDER BY j.consumer_id LIMIT 1)
     FROM ready r WHERE r.consumer_id IS NOT NULL
 )
-SELECT consumer_id FROM ready WHERE consumer_id IS NOT NULL
+SELECT ready.consumer_id FROM ready
+JOIN consumer ON consumer.id = ready.consumer_id JOIN consumer_state ON consumer_state.consumer_id = consumer.id
+WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.disabled_at IS NULL
 """
 
 
@@ -71,8 +74,11 @@ def take_back_lost() -> set[int]:
 
 
 def fold_counters() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_FOLD)
+    """One at a time, 50,000 deltas at the most: what is left is folded next time."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [FOLD_LOCK])
+        if cursor.fetchone()[0]:
+            cursor.execute(_FOLD)
 
 
 def _drain(statement: str, parameters: list[int]) -> set[int]:

@@ -130,4 +130,4 @@ def _words(error: BaseException) -> str:
 
 def _retry_after(text: str) -> float:
     """Seconds only; a date is for people."""
-    return float(text) if text.isdigit() and len(text) < 9 else 0.0
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0

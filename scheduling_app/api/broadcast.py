@@ -4,9 +4,12 @@ import re
 import uuid
 from collections.abc import Sequence
 
+import psycopg
 from django.conf import settings
+from psycopg_pool import PoolTimeout
 
 from broker_project.api.door_pool import door_pool
+from broker_project.api.exceptions import StorageAway
 from broker_project.api.frame import Request, Route
 from broker_project.api.group_commit import GroupCommit
 from broker_project.api.reply import Reply
@@ -109,9 +112,12 @@ WHERE message_key.channel_id = %s AND message_key.message_id = %s
 
 
 async def _duplicate(incoming: Incoming, location: bytes) -> Reply:
-    async with door_pool().connection() as connection:
-        cursor = await connection.execute(_FIRST, (incoming.payload, incoming.channel_id, incoming.message_id))
-        row = await cursor.fetchone()
+    try:
+        async with door_pool().connection() as connection:
+            cursor = await connection.execute(_FIRST, (incoming.payload, incoming.channel_id, incoming.message_id))
+            row = await cursor.fetchone()
+    except (psycopg.Error, PoolTimeout) as error:
+        raise StorageAway from error
     return Reply.problem(DuplicateMessage(), headers=[(b"location", location)], samePayload=bool(row and row[0]))
 
 

@@ -81,7 +81,8 @@ class Headers:
     def _kept(self, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise InvalidHeader
-        if _RESERVED.fullmatch(name):
+        # To a WSGI consumer X_Broker_Job_ID is X-Broker-Job-ID.
+        if _RESERVED.fullmatch(name.replace("_", "-")):
             raise ReservedHeader(f"{name} is the broker's or the connection's own.")
         value = self.one(name)
         if value is None or any(character in value for character in "\r\n\0"):

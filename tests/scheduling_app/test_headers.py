@@ -51,6 +51,7 @@ def test_listed_headers_are_kept_under_the_names_given() -> None:
         ("X-Broker-Channel-Token", ReservedHeader),
         ("webhook-signature", ReservedHeader),
         ("Cookie", ReservedHeader),
+        ("X_Broker_Consumer_Token", ReservedHeader),
         ("Transfer-Encoding", ReservedHeader),
         ("X-Not-There", InvalidHeader),
         ("X Bad", InvalidHeader),

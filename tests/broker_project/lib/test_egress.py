@@ -10,6 +10,7 @@ from broker_project.lib.egress import allowed_from
     [
         "127.0.0.1", "10.0.0.1", "172.16.5.4", "192.168.1.1", "169.254.169.254", "0.1.2.3", "224.0.0.1", "100.64.0.1",
         "::1", "fe80::1", "fc00::1", "ff02::1", "::", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::",
+        "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "::127.0.0.1", "::ffff:0:7f00:1", "fec0::1", "5f00::1", "192.0.0.8",
     ],
 )  # fmt: skip
 def test_an_address_of_our_own_network_is_refused(address: str) -> None:
