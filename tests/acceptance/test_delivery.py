@@ -228,6 +228,17 @@ def test_a_consumer_that_recovers_gets_its_message(engine: Engine, receiver: Rec
     assert [attempt["statusCode"] for attempt in channel.read(location)["jobs"][0]["attempts"]] == [503, 200]
 
 
+def test_an_answer_that_makes_no_sense_takes_no_slot_for_good(engine: Engine, receiver: Receiver) -> None:
+    receiver.headers = {"Retry-After": "\u00b2"}
+    receiver.answer = lambda delivery: 503 if len(receiver.of(delivery.message_id)) == 1 else 200
+    channel = engine.channel(receiver)
+
+    locations = [channel.publish().headers["Location"] for _ in range(25)]
+
+    for location in locations:
+        wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DELIVERED"], 30)  # noqa: B023
+
+
 def test_410_ends_the_job_and_disables_the_consumer(engine: Engine, receiver: Receiver) -> None:
     receiver.answer = lambda _delivery: 410
     channel = engine.channel(receiver)
