@@ -86,8 +86,13 @@ def _neighbours(rows: QuerySet[Row], cursor: Cursor | None, found: list[Row], mo
     if cursor is None:
         return False, more
     if cursor.after:
-        return rows.filter(pk__gt=found[0].pk).exists(), more
-    return more, rows.filter(pk__lt=found[-1].pk).exists()
+        return _any(rows.filter(pk__gt=found[0].pk)), more
+    return more, _any(rows.filter(pk__lt=found[-1].pk))
+
+
+def _any(rows: QuerySet[Row]) -> bool:
+    """In order: without one the planner scans the table for the first row that fits."""
+    return bool(rows.order_by("pk").values_list("pk")[:1])
 
 
 def _link(request: Request, cursor: Cursor) -> str:

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from broker_project.api.pagination import Cursor
 from channels_app.models import Producer
 from tests.channels_app.registry import make_producer, problem, put
 
@@ -87,9 +88,14 @@ def test_a_list_of_100_000_producers_reads_no_more_than_its_page(api: Client) ->
         page = api.get(page["pages"]["next"]).json()
     with CaptureQueriesContext(connection) as back:
         api.get(page["pages"]["prev"])
+    middle = Producer.objects.values_list("pk", flat=True).get(public_id="p50000")
+    with CaptureQueriesContext(connection) as in_the_middle:
+        for after in (True, False):
+            api.get("/producers", {"page": Cursor(after=after, row_id=middle).encode()})
 
-    asked = [one["sql"] for queries in (first, second, back) for one in queries if "producer" in one["sql"]]
-    assert len(asked) == 5
+    captured = (first, second, back, in_the_middle)
+    asked = [one["sql"] for queries in captured for one in queries if "producer" in one["sql"]]
+    assert len(asked) == 9
     assert max(map(_rows_read, asked)) <= 26
 
 
