@@ -46,6 +46,9 @@ class Consumer(RegistryObject):
     """Retry columns left NULL take the channel's value."""
 
     signing_secret = SealedField(default=new_secret, editable=False)
+    # After a rotation the secret before signs along until then.
+    previous_secret = SealedField(null=True, editable=False)
+    previous_secret_until = models.DateTimeField(null=True, editable=False)
     channel = models.ForeignKey(Channel, on_delete=models.PROTECT, related_name="consumers")
     type = models.CharField(max_length=8, choices=ConsumerType.choices, default=ConsumerType.PUSH)
     callback_url = models.CharField(max_length=2048, blank=True, default="", validators=[check_callback_url])

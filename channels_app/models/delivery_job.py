@@ -4,6 +4,8 @@ Two numbers are kept apart. `attempt` is the fence: it rises with every claim an
 that names an older one changes nothing. `failures` is the budget: it counts only what really failed.
 """
 
+from datetime import timedelta
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -41,6 +43,8 @@ class DeliveryJob(models.Model):
     lease_until = models.DateTimeField(null=True)
     reason = models.CharField(max_length=16, null=True, choices=REASONS)
     created_at = models.DateTimeField(db_default=Now())
+    # Not delivered after this, whatever holds it up: DEAD, expired.
+    expires_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     status_changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:

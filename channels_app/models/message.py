@@ -29,6 +29,8 @@ class Message(models.Model):
     sequence = models.BigIntegerField(null=True)
     received_at = models.DateTimeField(db_default=Now())
     dispatched_at = models.DateTimeField(null=True)
+    expunged_at = models.DateTimeField(null=True)
+    expunged_by = models.CharField(max_length=255, null=True)
 
     class Meta:
         db_table = "message"
