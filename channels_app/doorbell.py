@@ -26,7 +26,7 @@ REST_SECONDS = 1.0
 # A ring that nobody answered by then is worth nothing: the sweeps have rung again.
 EXPIRES_SECONDS = 10.0
 SOON_SECONDS = 35.0
-TAKEN_SECONDS = 0.05
+DELIVER_GRAIN_SECONDS = 0.05
 PROMOTE_GRAIN_SECONDS = 0.1
 
 
@@ -101,23 +101,30 @@ def doorbell() -> Doorbell:
 
 FAN_OUT = Bell("channels_app.fan_out")
 PROMOTE = Bell("channels_app.promote_due")
+READY = Bell("channels_app.ring_ready")
+BURY = Bell("channels_app.bury_gone")
 
 
 def ring_fan_out() -> None:
     doorbell().ring(FAN_OUT)
 
 
+def ring_ready() -> None:
+    doorbell().ring(READY)
+
+
+def ring_bury() -> None:
+    doorbell().ring(BURY)
+
+
 def deliver_bell(consumer_id: int) -> Bell:
     return Bell("channels_app.deliver", consumer_id)
 
 
-def ring_deliver(consumer_id: int) -> None:
-    doorbell().ring(deliver_bell(consumer_id))
-
-
-def ring_deliver_soon(consumer_id: int) -> None:
-    """Another delivers to it now; what became ready after its last look must not wait for the sweep."""
-    doorbell().ring(deliver_bell(consumer_id).later(TAKEN_SECONDS, TAKEN_SECONDS))
+def ring_deliver(consumer_id: int, in_seconds: float = 0.0) -> None:
+    bell = deliver_bell(consumer_id)
+    if in_seconds < SOON_SECONDS:
+        doorbell().ring(bell.later(in_seconds, DELIVER_GRAIN_SECONDS) if in_seconds else bell)
 
 
 def ring_promote(in_seconds: float) -> None:

@@ -1,18 +1,23 @@
-"""The front doors for acts on the registry."""
+"""The front doors for acts on channels, producers and consumers."""
 
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Field
+from django.db.models.functions import Now
 from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
 from broker_project.lib.patterns import PUBLIC_ID
+from broker_project.lib.webhooks import new_secret
+from channels_app.doorbell import ring_bury, ring_ready
 from channels_app.errors import CallbackUrlMissing, InvalidId, RateMissing, UnknownChannel
-from channels_app.models import Channel, Consumer, RegistryVersion
+from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, RegistryVersion
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
+from channels_app.models.state import StateQuerySet
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +49,35 @@ def delete(row: RegistryObject, *, condition: Condition) -> None:
         row.refresh_from_db(fields=["changed_at", "deleted_at"])
         if isinstance(row, Channel):
             Consumer.objects.filter(channel=row).live().update(deleted_at=row.deleted_at)
+    ring_bury()
     log.info("registry.deleted", kind=row._meta.model_name, id=row.public_id)
+
+
+def pause(row: Channel | Consumer) -> None:
+    """Nothing is sent until it is resumed; messages are accepted, jobs wait."""
+    _state_of(row).filter(paused_at__isnull=True).update(paused_at=Now())
+    log.info("delivery.paused", kind=row._meta.model_name, id=row.public_id)
+
+
+def resume(row: Channel | Consumer) -> None:
+    """Deliver again, whatever stopped it: a pause, a 410, an open breaker."""
+    _state_of(row).resume()
+    ring_ready()
+    log.info("delivery.resumed", kind=row._meta.model_name, id=row.public_id)
+
+
+def rotate_secret(consumer: Consumer, *, overlap_seconds: float) -> Consumer:
+    """A new signing secret; the one before signs along for a while, so that the consumer can change over."""
+    values = {
+        "signing_secret": new_secret(),
+        "previous_secret": consumer.signing_secret,
+        "previous_secret_until": Now() + timedelta(seconds=overlap_seconds),
+    }
+    if not siblings(consumer).change(pk=consumer.pk, known=consumer.changed_at, values=values):
+        raise ChangedMeanwhile
+    consumer.refresh_from_db(fields=[*values, "changed_at"])
+    log.info("consumer.secret_rotated", id=consumer.public_id, overlap_seconds=overlap_seconds)
+    return consumer
 
 
 def would_change(row: RegistryObject, values: Values) -> bool:
@@ -56,6 +89,11 @@ def siblings(row: RegistryObject) -> RegistryQuerySet:
     """The rows among which this one's public id is unique."""
     rows: RegistryQuerySet = type(row).objects.all()
     return rows.filter(channel=row.channel) if isinstance(row, Consumer) else rows
+
+
+def _state_of(row: Channel | Consumer) -> StateQuerySet:
+    model = ChannelState if isinstance(row, Channel) else ConsumerState
+    return model.objects.filter(pk=row.pk)
 
 
 def _create(fresh: Object, values: Values, condition: Condition) -> Object:

@@ -9,10 +9,9 @@ from celery.signals import worker_shutdown
 from django.db import OperationalError
 from psycopg_pool import PoolTimeout
 
-from channels_app.delivery import fanout, sweeps
-from channels_app.delivery.courier import Run
+from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_deliver_soon, ring_fan_out
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
@@ -45,11 +44,9 @@ def fan_out() -> None:
 @shared_task(name="channels_app.deliver", **RETRIED)
 def deliver(consumer_id: int) -> None:
     doorbell().answer(deliver_bell(consumer_id))
-    ended = delivery_loop().deliver(consumer_id)
-    if ended is Run.AGAIN:
-        ring_deliver(consumer_id)
-    if ended is Run.TAKEN:
-        ring_deliver_soon(consumer_id)
+    again = delivery_loop().deliver(consumer_id)
+    if again is not None:
+        ring_deliver(consumer_id, again)
 
 
 @shared_task(name="channels_app.promote_due", **RETRIED)
@@ -69,6 +66,16 @@ def ring_ready() -> None:
     """The net under lost rings: whoever has ready jobs is rung for."""
     for consumer_id in sweeps.consumers_with_ready_jobs():
         ring_deliver(consumer_id)
+
+
+@shared_task(name="channels_app.expire_old", **RETRIED)
+def expire_old() -> None:
+    endings.expire_old()
+
+
+@shared_task(name="channels_app.bury_gone", **RETRIED)
+def bury_gone() -> None:
+    endings.bury_gone()
 
 
 @shared_task(name="channels_app.fold_counters", **RETRIED)

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Sequence
+from functools import lru_cache
 
 PREFIX = "whsec_"
 
@@ -20,5 +21,9 @@ def sign(body: bytes, *, message_id: str, at: int, live: Sequence[str]) -> str:
 
 
 def _digest(signed: bytes, secret: str) -> str:
-    key = base64.b64decode(secret.removeprefix(PREFIX))
-    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return base64.b64encode(hmac.digest(_key(secret), signed, hashlib.sha256)).decode()
+
+
+@lru_cache(10_000)
+def _key(secret: str) -> bytes:
+    return base64.b64decode(secret.removeprefix(PREFIX))

@@ -40,6 +40,8 @@ REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
 # Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
 GATEWAY_SECRETS: list[str] = env.list("GATEWAY_SECRETS", [])
 
+# The longest wait that a consumer's Retry-After is granted.
+RETRY_AFTER_MAX_SECONDS = env.float("RETRY_AFTER_MAX_SECONDS", 3600.0)
 # Threads of a delivery worker; each serves one consumer for a second at a time.
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
 

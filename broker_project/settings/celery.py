@@ -60,6 +60,8 @@ CELERY_BEAT_SCHEDULE = {
     "promote due retries": _every(1, "channels_app.promote_due"),
     "ring for ready jobs": _every(1, "channels_app.ring_ready"),
     "take back expired leases": _every(2, "channels_app.take_back_lost"),
+    "expire what waited too long": _every(5, "channels_app.expire_old"),
+    "bury jobs of deleted consumers": _every(5, "channels_app.bury_gone"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

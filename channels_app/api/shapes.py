@@ -105,6 +105,7 @@ class ChannelIn(RegistryIn):
         "broadcastUrl",
         "messagesStatusUrl",
         "scheduledMessagesUrl",
+        "state",
     )
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 
@@ -120,7 +121,14 @@ class ChannelIn(RegistryIn):
 class ConsumerIn(RegistryIn):
     """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's."""
 
-    ignored = (*RegistryIn.ignored, "deadLetterQueueUrl", "signingSecret")
+    ignored = (
+        *RegistryIn.ignored,
+        "deadLetterQueueUrl",
+        "signingSecret",
+        "previousSigningSecret",
+        "previousSigningSecretUntil",
+        "state",
+    )
     nested = {**RegistryIn.nested, "retryPolicy": RetryPolicyIn}
 
     callbackUrl = Text(
@@ -164,6 +172,26 @@ class RetryPolicyOut(serializers.Serializer[Any]):
     nonRetriable = serializers.ListField(source="non_retriable", child=Answer(), allow_null=True)
 
 
+class ChannelStateOut(serializers.Serializer[Any]):
+    """`status` is delivering or paused."""
+
+    status = serializers.CharField()
+    pausedAt = serializers.DateTimeField(source="paused_at", allow_null=True)
+
+
+class ConsumerStateOut(serializers.Serializer[Any]):
+    """`status` is delivering, paused, disabled, breaker_open, or breaker_half_open while one job is tried."""
+
+    status = serializers.CharField()
+    pausedAt = serializers.DateTimeField(source="paused_at", allow_null=True)
+    disabledAt = serializers.DateTimeField(source="disabled_at", allow_null=True)
+    disabledReason = serializers.CharField(source="disabled_reason", allow_null=True)
+    failuresInARow = serializers.IntegerField(source="streak")
+    breakerOpenedAt = serializers.DateTimeField(source="breaker_opened_at", allow_null=True)
+    breakerOpenUntil = serializers.DateTimeField(source="breaker_until", allow_null=True)
+    slots = serializers.IntegerField()
+
+
 class RegistryOut(serializers.Serializer[Any]):
     """Secrets are shown only where `context["secrets"]` says so."""
 
@@ -202,6 +230,7 @@ class ChannelOut(RegistryOut):
     broadcastUrl = serializers.SerializerMethodField()
     messagesStatusUrl = serializers.SerializerMethodField()
     scheduledMessagesUrl = serializers.SerializerMethodField()
+    state = ChannelStateOut()
 
     def get_consumersUrl(self, channel: Channel) -> str:
         return f"/channel/{channel.public_id}/consumers"
@@ -222,11 +251,13 @@ class ChannelOut(RegistryOut):
 class ConsumerOut(RegistryOut):
     """`retryPolicy` is the consumer's own; null members take the channel's value."""
 
-    secret_fields = ("token", "callbackUrl", "signingSecret")
+    secret_fields = ("token", "callbackUrl", "signingSecret", "previousSigningSecret")
 
     type = serializers.ChoiceField(choices=ConsumerType.values)
     callbackUrl = serializers.CharField(source="callback_url", required=False)
     signingSecret = serializers.CharField(source="signing_secret", required=False)
+    previousSigningSecret = serializers.CharField(source="live_previous_secret", allow_null=True, required=False)
+    previousSigningSecretUntil = serializers.DateTimeField(source="previous_secret_until", allow_null=True)
     maxInFlight = serializers.IntegerField(source="in_flight_cap")
     pullMode = serializers.ChoiceField(source="pull_mode", choices=PullMode.values)
     unackedCap = serializers.IntegerField(source="unacked_cap")
@@ -236,6 +267,7 @@ class ConsumerOut(RegistryOut):
     circuitBreaker = serializers.BooleanField(source="circuit_breaker")
     retryPolicy = RetryPolicyOut(source="*")
     deadLetterQueueUrl = serializers.SerializerMethodField()
+    state = ConsumerStateOut()
 
     def get_deadLetterQueueUrl(self, consumer: Consumer) -> str:
         return f"/channel/{consumer.channel.public_id}/consumer/{consumer.public_id}/dlq"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from channels_app.api import messages, views
+from channels_app.api import messages, state, views
 
 urlpatterns = [
     path("producers", views.ProducersView.as_view()),
@@ -13,5 +13,10 @@ urlpatterns = [
     path("channel/<str:channel_id>/message/<str:message_id>", messages.MessageView.as_view()),
     path("job-status", messages.JobStatusView.as_view()),
     path("channel/<str:channel_id>/consumers", views.ConsumersView.as_view()),
+    path("channel/<str:channel_id>/pause", state.PauseChannelView.as_view()),
+    path("channel/<str:channel_id>/resume", state.ResumeChannelView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>/pause", state.PauseConsumerView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>/resume", state.ResumeConsumerView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>/rotate-secret", state.RotateSecretView.as_view()),
     path("channel/<str:channel_id>/consumer/<str:consumer_id>", views.ConsumerView.as_view()),
 ]

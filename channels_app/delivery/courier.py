@@ -1,44 +1,40 @@
 """Delivers to one consumer for at most a second at a time: claim, send, refill the slots that free up.
 
 One courier per worker process, with one event loop for all its consumers. A slow consumer holds only its own slots:
-a run ends when its second is over, its tries go on, and the next run begins when one of them has ended.
+a turn ends when its second is over, its tries go on, and the next turn begins when one of them has ended.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from enum import Enum, auto
+from typing import Any
 
 import aiohttp
 import structlog
-from psycopg import errors
+from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-from channels_app.delivery.claim import Job, Target, claim, lock
+from channels_app.delivery import standing
+from channels_app.delivery.claim import LEASE_MARGIN_SECONDS, MOST_BYTES, Job, claim
 from channels_app.delivery.retry import Outcome
-from channels_app.delivery.settle import Settled, disable, settle
+from channels_app.delivery.settle import Settled, settle
 from channels_app.delivery.settler import Settler
-from channels_app.delivery.slots import next_slots
+from channels_app.delivery.target import Target, read_target, turn_at
+from channels_app.delivery.turn import Hand, Turn
 from channels_app.delivery.webhook import send
 from channels_app.reasons import Reason
 
 log = structlog.get_logger(__name__)
 
-RUN_SECONDS = 1.0
-MOST_CLAIMED = 100
-# How long a run waits for a slot: a little longer than outcomes take to be settled.
+TURN_SECONDS = 1.0
+# Another process has its turn; what became ready after its last look must not wait for the sweep.
+TAKEN_SECONDS = 0.05
+PAUSE_SECONDS = 0.005
+# A turn without a free slot for so long ends. Until an answer rings the worker's thread is for other consumers.
 FULL_SECONDS = 0.05
-_KEEP_SLOTS = "UPDATE consumer_state SET slots = %s WHERE consumer_id = %s"
-
-
-class Run(Enum):
-    """How a run ended."""
-
-    DONE = auto()  # nothing is ready any more
-    AGAIN = auto()  # its second is over, there is more
-    FULL = auto()  # no slot is free; an answer will ring
-    TAKEN = auto()  # another process delivers to this consumer
+# Payloads of all consumers together that a process holds.
+MOST_BYTES_IN_HAND = 64 * 1024 * 1024
 
 
 @dataclass
@@ -50,111 +46,150 @@ class Courier:
 
     def __post_init__(self) -> None:
         self._settler = Settler(self._settle, self._release)
-        self._carried: set[asyncio.Task[None]] = set()
-        # By consumer: tries under way or not yet settled, what they came to, and a sign that one was settled.
-        self._in_hand: Counter[int] = Counter()
-        self._seen: dict[int, list[Outcome]] = {}
-        self._freed: dict[int, asyncio.Event] = {}
-        self._hungry: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._hands: defaultdict[int, Hand] = defaultdict(Hand)
+        self._bytes_in_hand = 0
+        # Consumers whose breaker has something to forget: a success of others need not be written down.
+        self._failing: set[int] = set()
 
     async def start(self) -> None:
         self._settler.start()
 
     async def stop(self, grace_seconds: float) -> None:
         """Lets tries end for a while; what is cut short then is released, not failed."""
-        if self._carried:
-            await asyncio.wait(self._carried, timeout=grace_seconds)
-        for task in self._carried:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace_seconds)
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._carried, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._settler.stop()
 
-    async def deliver(self, consumer_id: int) -> Run:
-        # Read before the row: what is settled in between then counts as free too late, and never too early.
-        in_hand = self._in_hand[consumer_id]
-        try:
-            async with self.pool.connection() as held, held.transaction():
-                target = await lock(held, consumer_id)
-                if target is None:
-                    return Run.DONE
-                slots = self._learned(target)
-                ended = await self._run(target, slots, elsewhere=max(0, target.in_flight - in_hand))
-                if slots != target.slots:
-                    await held.execute(_KEEP_SLOTS, (slots, consumer_id))
-                return ended
-        except errors.LockNotAvailable:
-            return Run.TAKEN
+    async def deliver(self, consumer_id: int) -> float | None:
+        """One turn. Says in how many seconds to ring again; None: there is nothing to do, or an answer will ring."""
+        hand = self._hands[consumer_id]
+        # Read before the rows: what is settled in between counts as free too late, and never too early.
+        unsettled = hand.unsettled
+        async with self.pool.connection() as connection, turn_at(connection, consumer_id) as is_ours:
+            if not is_ours:
+                return TAKEN_SECONDS
+            target = await read_target(connection, consumer_id)
+            if target is None or target.is_open:
+                return None
+            if target.streak:
+                self._failing.add(consumer_id)
+            elsewhere = max(0, target.in_flight - unsettled)
+            turn = Turn(target, hand, elsewhere=elsewhere, now=asyncio.get_running_loop().time())
+            if target.is_half_open:
+                return await self._probe(connection, turn, hand)
+            return await self._run(connection, turn, hand)
 
-    def _learned(self, target: Target) -> int:
-        """The slots after what was seen since the last run, the tries among it that outlived theirs."""
-        seen = self._seen.pop(target.consumer_id, [])
-        return min(next_slots(target.slots, seen, most=target.max_in_flight), target.max_in_flight)
+    async def _run(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> float | None:
+        again = await self._send_while_there_is_room(connection, turn, hand)
+        if turn.has_news:
+            tokens = turn.rate.tokens if turn.rate.per_second else None
+            await standing.keep(connection, turn.target.consumer_id, slots=turn.slots, tokens=tokens)
+        return again
 
-    async def _run(self, target: Target, slots: int, elsewhere: int) -> Run:
-        deadline = asyncio.get_running_loop().time() + RUN_SECONDS
-        freed = self._freed.setdefault(target.consumer_id, asyncio.Event())
-        while asyncio.get_running_loop().time() < deadline:
-            freed.clear()
-            free = slots - elsewhere - self._in_hand[target.consumer_id]
-            if free > 0 and not await self._take(target, min(free, MOST_CLAIMED)):
-                return Run.DONE
-            try:
-                await asyncio.wait_for(freed.wait(), FULL_SECONDS)
-            except TimeoutError:
-                # An answer will ring. Until then the worker's thread is for other consumers.
-                self._hungry.add(target.consumer_id)
-                return Run.FULL
-        return Run.AGAIN
+    async def _send_while_there_is_room(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> float | None:
+        loop = asyncio.get_running_loop()
+        deadline, paused = loop.time() + TURN_SECONDS, 0.0
+        while loop.time() < deadline:
+            room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
+            if room >= turn.worth or (room and paused):
+                if not await self._take(connection, turn, room):
+                    return None
+                paused = 0.0
+            elif turn.is_spent:
+                return turn.rate.wait_seconds
+            elif paused >= FULL_SECONDS:
+                hand.is_hungry = True
+                return None
+            else:
+                await asyncio.sleep(PAUSE_SECONDS)
+                paused += PAUSE_SECONDS
+        return 0.0
 
-    async def _take(self, target: Target, most: int) -> bool:
+    async def _probe(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> None:
+        """The breaker's time is over: one job shows whether the consumer is back. Its outcome moves the breaker."""
+        if hand.under_way or not turn.room(asyncio.get_running_loop().time()):
+            return
+        self._failing.add(turn.target.consumer_id)
+        await self._take(connection, turn, 1)
+        if hand.under_way:
+            seconds = turn.target.timeout_seconds + LEASE_MARGIN_SECONDS
+            await standing.hold_for_probe(connection, turn.target.consumer_id, seconds=seconds)
+
+    async def _take(self, connection: AsyncConnection, turn: Turn, room: int) -> bool:
         """Claims and sends off; says whether there may be more."""
-        async with self.pool.connection() as connection:
-            jobs = await claim(connection, target, most)
-        for job in jobs:
-            self._in_hand[target.consumer_id] += 1
-            task = asyncio.create_task(self._carry(target, job))
-            self._carried.add(task)
-            task.add_done_callback(self._carried.discard)
-        return len(jobs) == most
+        left = MOST_BYTES_IN_HAND - self._bytes_in_hand
+        claimed = await claim(connection, turn.target, most=room, most_bytes=min(MOST_BYTES, left))
+        hand = self._hands[turn.target.consumer_id]
+        turn.rate.spend(len(claimed.jobs))
+        for job in claimed.jobs:
+            hand.under_way += 1
+            hand.unsettled += 1
+            self._bytes_in_hand += job.size
+            self._begin(self._carry(turn.target, hand, job))
+        return claimed.more
 
-    async def _carry(self, target: Target, job: Job) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, target: Target, hand: Hand, job: Job) -> None:
+        outcome = await self._outcome(target, job)
+        hand.answered(outcome)
+        self._bytes_in_hand -= job.size
+        self._settler.put(Settled.of(target, job, outcome))
+        if hand.is_hungry:
+            hand.is_hungry = False
+            self.ring(target.consumer_id)
+
+    async def _outcome(self, target: Target, job: Job) -> Outcome:
         """Whatever happens, the try has an outcome: without one its slot would be lost."""
+        if job.is_expired:
+            return Outcome(reason=Reason.EXPIRED, error="Older than the channel's maxAgeSeconds.")
         try:
-            outcome = await send(self.session, target, job)
+            return await send(self.session, target, job)
         except asyncio.CancelledError:
-            outcome = Outcome(reason=None, released=True)
+            return Outcome(reason=None, released=True)
         except Exception as error:
             log.exception("delivery.surprise", job=job.job_id)
-            outcome = Outcome(reason=Reason.PROTOCOL, error=type(error).__name__)
-        self._settler.put(Settled.of(target, job, outcome))
+            return Outcome(reason=Reason.PROTOCOL, error=type(error).__name__)
 
     async def _settle(self, batch: list[Settled]) -> None:
         async with self.pool.connection() as connection:
             await settle(connection, batch)
+            await self._count(connection, batch)
+            gone = {one.target.consumer_id for one in batch if one.outcome.gone}
+            if gone:
+                await standing.disable(connection, gone)
         for wait in {one.verdict.wait_seconds for one in batch if one.verdict.wait_seconds}:
             self.promote_in(wait)
-        gone = {one.target.consumer_id for one in batch if one.outcome.gone}
-        if gone:
-            await self._disable(gone)
+        for one in batch:
+            one.tell()
 
-    async def _disable(self, consumer_ids: set[int]) -> None:
-        """Apart from settling: a run of this consumer may hold its state row for a second."""
-        task = asyncio.create_task(self._write_disabled(consumer_ids))
-        self._carried.add(task)
-        task.add_done_callback(self._carried.discard)
-
-    async def _write_disabled(self, consumer_ids: set[int]) -> None:
-        async with self.pool.connection() as connection:
-            await disable(connection, consumer_ids)
+    async def _count(self, connection: AsyncConnection, batch: list[Settled]) -> None:
+        """The breakers of those who fail, or did so before: the others cost nothing."""
+        tries: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for one in batch:
+            if one.target.circuit_breaker and one.is_try:
+                tries[one.target.consumer_id].append((one.job.job_id, one.outcome.ok))
+        self._failing |= {k for k, seen in tries.items() if not all(ok for _, ok in seen)}
+        counted = {k: seen for k, seen in tries.items() if k in self._failing}
+        if not counted:
+            return
+        for consumer_id, (before, after) in (await standing.count_tries(connection, counted)).items():
+            if after.streak == 0:
+                self._failing.discard(consumer_id)
+            if before.is_open and not after.is_open:
+                log.info("breaker.closed", consumer_id=consumer_id)
+                self.ring(consumer_id)
+            elif after.is_open and not before.is_open:
+                log.warning("breaker.opened", consumer_id=consumer_id, failures=after.streak)
 
     def _release(self, batch: list[Settled]) -> None:
-        """The batch is over, written or given up: its slots are free."""
+        """The batch is over, written or given up."""
         for one in batch:
-            consumer_id = one.target.consumer_id
-            self._in_hand[consumer_id] -= 1
-            self._seen.setdefault(consumer_id, []).append(one.outcome)
-            if consumer_id in self._freed:
-                self._freed[consumer_id].set()
-        for consumer_id in {one.target.consumer_id for one in batch} & self._hungry:
-            self._hungry.discard(consumer_id)
-            self.ring(consumer_id)
+            self._hands[one.target.consumer_id].unsettled -= 1

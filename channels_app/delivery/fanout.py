@@ -29,10 +29,12 @@ WITH taken AS MATERIALIZED (
 ), numbered AS (
     SELECT id, priority, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
 ), made AS (
-    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority)
-    SELECT numbered.id, %(channel)s, consumer.id, numbered.priority
-    FROM numbered CROSS JOIN consumer JOIN consumer_state ON consumer_state.consumer_id = consumer.id
-    WHERE consumer.channel_id = %(channel)s AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
+    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, expires_at)
+    SELECT numbered.id, channel.id, consumer.id, numbered.priority,
+           now() + make_interval(secs => channel.max_age_seconds)
+    FROM numbered CROSS JOIN channel JOIN consumer ON consumer.channel_id = channel.id
+    JOIN consumer_state ON consumer_state.consumer_id = consumer.id
+    WHERE channel.id = %(channel)s AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
     ORDER BY numbered.id
     RETURNING consumer_id
 ), moved AS (

@@ -3,9 +3,11 @@
 import random
 from dataclasses import dataclass
 
+from channels_app.delivery.breaker import OPEN_SECONDS
 from channels_app.reasons import Reason
 
-MAX_RETRY_AFTER_SECONDS = 3600.0
+# Longer than the breaker stays open: the next probe is another job, if there is one.
+PROBE_WAIT_SECONDS = OPEN_SECONDS + 5.0
 
 
 @dataclass(frozen=True)
@@ -49,25 +51,37 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """DELIVERED, DEAD with a reason, or QUEUED again after a wait."""
+    """DELIVERED, DEAD with a reason, or QUEUED again after a wait; and what it took of the budget."""
 
-    delivered: bool
-    dead: bool
+    delivered: bool = False
+    dead: bool = False
     wait_seconds: float = 0.0
+    failures: int = 0
 
 
 def decide(outcome: Outcome, *, failures: int, policy: Policy) -> Verdict:
     """`failures` counts those before this outcome."""
     if outcome.ok:
-        return Verdict(delivered=True, dead=False)
+        return Verdict(delivered=True)
     if outcome.released:
-        return Verdict(delivered=False, dead=False)
-    if outcome.gone or failures >= policy.retries or _is_final(outcome, policy):
-        return Verdict(delivered=False, dead=True)
-    asked = min(outcome.retry_after_seconds, MAX_RETRY_AFTER_SECONDS)
-    return Verdict(delivered=False, dead=False, wait_seconds=max(policy.wait_seconds(failures + 1), asked))
+        return Verdict()
+    if outcome.reason is Reason.EXPIRED:
+        return Verdict(dead=True)
+    if failures >= policy.retries or _is_final(outcome, policy):
+        return Verdict(dead=True, failures=1)
+    return Verdict(wait_seconds=max(policy.wait_seconds(failures + 1), outcome.retry_after_seconds), failures=1)
+
+
+def decide_probe(outcome: Outcome, *, failures: int, policy: Policy) -> Verdict:
+    """The one job that an open breaker lets through pays nothing for the consumer's trouble."""
+    verdict = decide(outcome, failures=failures, policy=policy)
+    if verdict.failures == 0 or _is_final(outcome, policy):
+        return verdict
+    return Verdict(wait_seconds=max(PROBE_WAIT_SECONDS, outcome.retry_after_seconds))
 
 
 def _is_final(outcome: Outcome, policy: Policy) -> bool:
+    if outcome.gone:
+        return True
     names = {str(outcome.status_code), str(outcome.reason)}
     return bool(names & policy.non_retriable)

@@ -1,12 +1,18 @@
 """Step 5: outcomes become rows, in batches. A move that names an attempt of the past changes nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
+import structlog
 from psycopg import AsyncConnection
 
-from channels_app.delivery.claim import Job, Target
-from channels_app.delivery.retry import Outcome, Verdict, decide
+from channels_app.delivery.claim import Job
+from channels_app.delivery.retry import Outcome, Verdict, decide, decide_probe
+from channels_app.delivery.target import Target
+from channels_app.reasons import Reason
+
+log = structlog.get_logger(__name__)
 
 # Locked in the order of ids first: two batches that overlap would else wait for each other.
 _SETTLE = """
@@ -31,10 +37,6 @@ WITH outcome AS MATERIALIZED (
 )
 SELECT count(*) FROM moved
 """
-_DISABLE = """
-UPDATE consumer_state SET disabled_at = now(), disabled_reason = 'gone'
-WHERE consumer_id = ANY(%s) AND disabled_at IS NULL
-"""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,38 @@ class Settled:
 
     @classmethod
     def of(cls, target: Target, job: Job, outcome: Outcome) -> "Settled":
-        return cls(target, job, outcome, decide(outcome, failures=job.failures, policy=target.policy))
+        judge = decide_probe if target.is_half_open else decide
+        return cls(target, job, outcome, judge(outcome, failures=job.failures, policy=target.policy))
 
     @property
     def status(self) -> int:
         if self.verdict.delivered:
             return 1003
         return 1004 if self.verdict.dead else 1001
+
+    def tell(self) -> None:
+        """A line for each failure: attempt n of m, and when the next is due."""
+        if self.outcome.reason is None:
+            return
+        facts = {
+            "channel": self.target.channel,
+            "consumer": self.target.consumer,
+            "message": self.job.message_id,
+            "job": self.job.job_id,
+            "attempt": f"{self.job.failures + self.verdict.failures} of {self.target.retries + 1}",
+            "reason": self.outcome.reason.value,
+            "status_code": self.outcome.status_code,
+        }
+        if self.verdict.dead:
+            log.warning("delivery.dead", **facts)
+        else:
+            due = datetime.now(UTC) + timedelta(seconds=self.verdict.wait_seconds)
+            log.info("delivery.retry", **facts, next_attempt_at=due.isoformat(timespec="milliseconds"))
+
+    @property
+    def is_try(self) -> bool:
+        """Whether the consumer was asked at all."""
+        return not self.outcome.released and self.outcome.reason is not Reason.EXPIRED
 
 
 async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
@@ -66,7 +93,7 @@ async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
                 "jobs": [one.job.job_id for one in batch],
                 "attempts": [one.job.attempt for one in batch],
                 "statuses": [one.status for one in batch],
-                "failed": [int(one.outcome.reason is not None) for one in batch],
+                "failed": [one.verdict.failures for one in batch],
                 "waits": [one.verdict.wait_seconds for one in batch],
                 "reasons": [one.outcome.reason and one.outcome.reason.value for one in batch],
                 "codes": [one.outcome.status_code for one in batch],
@@ -77,8 +104,3 @@ async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
         )
         row = await cursor.fetchone()
     return int(row[0]) if row else 0
-
-
-async def disable(connection: AsyncConnection, consumer_ids: Iterable[int]) -> None:
-    """A consumer that answered 410 asks for no more."""
-    await connection.execute(_DISABLE, (list(consumer_ids),))

@@ -43,7 +43,7 @@ ON CONFLICT (kind, channel_id, consumer_id, status, reason) DO UPDATE SET count 
 
 
 # By skipping along the index: DISTINCT would read every ready job.
-_READY = """
+WITH_READY_JOBS = """
 WITH RECURSIVE ready AS (
     (SELECT consumer_id FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL ORDER BY consumer_id LIMIT 1)
     UNION ALL
@@ -52,15 +52,20 @@ WITH RECURSIVE ready AS (
             ORDER BY j.consumer_id LIMIT 1)
     FROM ready r WHERE r.consumer_id IS NOT NULL
 )
+"""
+_READY = """
 SELECT ready.consumer_id FROM ready
 JOIN consumer ON consumer.id = ready.consumer_id JOIN consumer_state ON consumer_state.consumer_id = consumer.id
+JOIN channel_state ON channel_state.channel_id = consumer.channel_id
 WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.disabled_at IS NULL
+  AND consumer_state.paused_at IS NULL AND channel_state.paused_at IS NULL
+  AND (consumer_state.breaker_until <= now() OR consumer_state.breaker_until IS NULL OR NOT consumer.circuit_breaker)
 """
 
 
 def consumers_with_ready_jobs() -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(_READY)
+        cursor.execute(WITH_READY_JOBS + _READY)
         return [row[0] for row in cursor.fetchall()]
 
 

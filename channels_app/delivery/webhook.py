@@ -3,15 +3,20 @@
 import socket
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 import aiohttp
+from django.conf import settings
+from yarl import URL
 
 import broker_project
 from broker_project.lib import webhooks
 from broker_project.lib.egress import Egress, EgressDenied
-from channels_app.delivery.claim import Job, Target
+from channels_app.delivery.claim import Job
 from channels_app.delivery.retry import Outcome
+from channels_app.delivery.target import Target
 from channels_app.reasons import Reason
 
 CONNECT_SECONDS = 10.0
@@ -46,19 +51,18 @@ async def send(session: aiohttp.ClientSession, target: Target, job: Job) -> Outc
     """Never raises for what a consumer does: its failure is an outcome."""
     began = time.perf_counter()
     try:
-        outcome = await _post(session, target, job)
+        return await _post(session, target, job, began)
     except (aiohttp.ClientError, OSError, TimeoutError, UnicodeError) as error:
-        outcome = Outcome(reason=_reason_of(error), error=_words(error))
-    milliseconds = round((time.perf_counter() - began) * 1000)
-    return Outcome(**{**outcome.__dict__, "duration_ms": milliseconds})
+        return Outcome(reason=_reason_of(error), error=_words(error), duration_ms=_since(began))
 
 
-async def _post(session: aiohttp.ClientSession, target: Target, job: Job) -> Outcome:
-    timeout = aiohttp.ClientTimeout(
-        total=target.timeout_seconds, sock_connect=min(CONNECT_SECONDS, target.timeout_seconds)
-    )
+async def _post(session: aiohttp.ClientSession, target: Target, job: Job, began: float) -> Outcome:
     async with session.post(
-        target.callback_url, data=job.payload, headers=_headers(target, job), timeout=timeout, allow_redirects=False
+        _url(target.callback_url),
+        data=job.payload,
+        headers=_headers(target, job),
+        timeout=_timeout(target.timeout_seconds),
+        allow_redirects=False,
     ) as response:
         answer = await _read(response)
     return Outcome(
@@ -67,7 +71,18 @@ async def _post(session: aiohttp.ClientSession, target: Target, job: Job) -> Out
         answer=answer[:SNIPPET_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd"),
         retry_after_seconds=_retry_after(response.headers.get("Retry-After", "")),
         gone=response.status == 410,
+        duration_ms=_since(began),
     )
+
+
+@lru_cache(10_000)
+def _url(text: str) -> URL:
+    return URL(text)
+
+
+@lru_cache(1_000)
+def _timeout(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=min(CONNECT_SECONDS, seconds))
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -124,10 +139,21 @@ def _reason_of(error: BaseException) -> Reason:
     return Reason.REFUSED if isinstance(error, aiohttp.ClientConnectorError) else Reason.PROTOCOL
 
 
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
 def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:SNIPPET_BYTES]
 
 
 def _retry_after(text: str) -> float:
-    """Seconds only; a date is for people."""
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
+    """Seconds, or a date; what is neither asks for nothing."""
+    if text.isascii() and text.isdigit():
+        seconds = float(text[:9])
+    else:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return 0.0
+    return max(0.0, min(seconds, settings.RETRY_AFTER_MAX_SECONDS))

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from broker_project.lib.callback_url import check_callback_url
 from broker_project.lib.webhooks import new_secret
@@ -94,6 +95,11 @@ class Consumer(RegistryObject):
             *RegistryObject.Meta.constraints,
             *retry_constraints(),
         ]
+
+    @property
+    def live_previous_secret(self) -> str | None:
+        until = self.previous_secret_until
+        return self.previous_secret if until is not None and until > timezone.now() else None
 
     @property
     def in_flight_cap(self) -> int:

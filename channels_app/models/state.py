@@ -1,10 +1,22 @@
 """What the engine remembers of a channel and a consumer. Apart from the registry: it never moves `changedAt`."""
 
+from typing import Any, ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 from channels_app.models.channel import Channel
 from channels_app.models.consumer import Consumer
+
+
+class StateQuerySet(models.QuerySet[Any]):
+    def resume(self) -> int:
+        """What stopped deliveries is forgotten, and failures before it do not count."""
+        return self.update(**self.model.AT_WORK)
+
+
+StateManager = models.Manager.from_queryset(StateQuerySet)
 
 
 class ChannelState(models.Model):
@@ -14,12 +26,20 @@ class ChannelState(models.Model):
     last_sequence = models.BigIntegerField(db_default=0)
     paused_at = models.DateTimeField(null=True)
 
+    objects = StateManager()
+
+    AT_WORK: ClassVar[dict[str, Any]] = {"paused_at": None}
+
     class Meta:
         db_table = "channel_state"
 
+    @property
+    def status(self) -> str:
+        return "paused" if self.paused_at else "delivering"
+
 
 class ConsumerState(models.Model):
-    """Made by a trigger with the consumer. Its row lock says who delivers to the consumer now."""
+    """Made by a trigger with the consumer."""
 
     consumer = models.OneToOneField(Consumer, on_delete=models.CASCADE, primary_key=True, related_name="state")
     slots = models.IntegerField(db_default=10)
@@ -35,5 +55,28 @@ class ConsumerState(models.Model):
     rate_tokens = models.FloatField(null=True)
     rate_at = models.DateTimeField(null=True)
 
+    objects = StateManager()
+
+    AT_WORK: ClassVar[dict[str, Any]] = {
+        "paused_at": None,
+        "disabled_at": None,
+        "disabled_reason": None,
+        "streak": 0,
+        "streak_jobs": [],
+        "breaker_opened_at": None,
+        "breaker_until": None,
+    }
+
     class Meta:
         db_table = "consumer_state"
+
+    @property
+    def status(self) -> str:
+        """What stops deliveries, the strongest first. A breaker that is switched off stops nothing."""
+        if self.disabled_at:
+            return "disabled"
+        if self.paused_at:
+            return "paused"
+        if self.breaker_until is None or not self.consumer.circuit_breaker:
+            return "delivering"
+        return "breaker_open" if self.breaker_until > timezone.now() else "breaker_half_open"

@@ -1,3 +1,4 @@
+from tests.acceptance.engine import engine, receiver
 from tests.acceptance.servers import broker
 
-__all__ = ["broker"]
+__all__ = ["broker", "engine", "receiver"]

@@ -1,97 +1,16 @@
 """From a broadcast to a consumer and back to the row, with real workers."""
 
 import itertools
-import os
 import signal
-import subprocess
 import threading
-import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
-import httpx
 import pytest
 import redis
 from standardwebhooks import Webhook
 
-from tests.acceptance.receiver import Delivery, Receiver, receiving
-from tests.acceptance.servers import Broker, wait_until
-
-CELERY = ("-m", "celery", "-A", "broker_project")
-WORKER = ("worker", "-P", "threads", "--loglevel", "WARNING", "--without-mingle", "--without-gossip")
-
-
-@dataclass
-class Engine:
-    """A running broker: web, both kinds of worker, beat."""
-
-    web: httpx.Client
-    redis_url: str
-    broker: Broker
-    worker: subprocess.Popen[bytes] = field(init=False)
-
-    def start_delivery_worker(self) -> None:
-        self.worker = self.broker.start(*CELERY, *WORKER, "-c", "8", "-Q", "delivery", "-n", "delivery@%h")
-
-    def end_delivery_worker(self, blow: signal.Signals) -> None:
-        self.worker.send_signal(blow)
-        self.worker.wait(timeout=60)
-
-    def channel(self, receiver: Receiver, **fields: Any) -> "Channel":
-        """A channel of its own, with one push consumer that is the receiver."""
-        name = uuid.uuid4().hex[:12]
-        made = self.web.put(f"/channel/{name}", json={"token": "open", **fields})
-        assert made.status_code == 201, made.text
-        consumer = self.web.put(
-            f"/channel/{name}/consumer/k", json={"callbackUrl": f"{receiver.url}/hook", "token": "mine"}
-        )
-        assert consumer.status_code == 201, consumer.text
-        return Channel(self.web, name)
-
-
-@dataclass
-class Channel:
-    web: httpx.Client
-    name: str
-
-    def publish(self, body: bytes = b"hello", **headers: str) -> httpx.Response:
-        named = {f"X-Broker-{name.replace('_', '-')}": value for name, value in headers.items()}
-        return self.web.post(
-            f"/channel/{self.name}/broadcast",
-            content=body,
-            headers={
-                "X-Broker-Channel-Token": "open",
-                "X-Broker-Producer-ID": "shop",
-                "X-Broker-Producer-Token": "sell",
-                "Content-Type": "text/plain",
-                **named,
-            },
-        )
-
-    def read(self, location: str) -> Any:
-        return self.web.get(location).json()
-
-
-@pytest.fixture(scope="module")
-def engine(broker: Broker) -> Engine:
-    number = 40 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-    redis_url = f"{os.environ['REDIS_URL'].partition('?')[0]}?db={number}"
-    broker.environment |= {"REDIS_URL": redis_url, "MANAGEMENT_RATE_PER_SECOND": "0"}
-    web = broker.serve()
-    web.put("/producer/shop", json={"token": "sell"})
-    broker.start(*CELERY, *WORKER, "-c", "4", "-Q", "dispatch", "-n", "dispatch@%h")
-    broker.start(*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
-    running = Engine(web, redis_url, broker)
-    running.start_delivery_worker()
-    wait_until(lambda: web.get("/readyz?strict").status_code == 200, 90)
-    return running
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
+from tests.acceptance.engine import Channel, Engine
+from tests.acceptance.receiver import Delivery, Receiver
+from tests.acceptance.servers import wait_until
 
 
 def test_a_message_arrives_byte_for_byte_and_signed(engine: Engine, receiver: Receiver) -> None:
@@ -144,7 +63,7 @@ def test_the_row_says_what_happened(engine: Engine, receiver: Receiver) -> None:
     channel = engine.channel(receiver)
     location = channel.publish(b"caf\xc3\xa9").headers["Location"]
 
-    wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DELIVERED"], 15)
+    wait_until(lambda: channel.statuses(location) == ["DELIVERED"], 15)
     message = channel.read(location)
 
     assert (message["payload"], message["status"], message["producedBy"]) == ("café", "DISPATCHED", "shop")
@@ -208,7 +127,7 @@ def test_a_consumer_that_fails_four_times_is_tried_at_0_1_3_and_7_seconds(engine
 
     location = channel.publish(Message_ID="failing").headers["Location"]
 
-    wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DEAD"], 30)
+    wait_until(lambda: channel.statuses(location) == ["DEAD"], 30)
     times = [delivery.at for delivery in receiver.of("failing")]
     waits = [later - earlier for earlier, later in itertools.pairwise(times)]
     # The contract's waits; upper bounds are left to the benchmark.
@@ -224,7 +143,7 @@ def test_a_consumer_that_recovers_gets_its_message(engine: Engine, receiver: Rec
 
     location = channel.publish(Message_ID="late").headers["Location"]
 
-    wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DELIVERED"], 15)
+    wait_until(lambda: channel.statuses(location) == ["DELIVERED"], 15)
     assert [attempt["statusCode"] for attempt in channel.read(location)["jobs"][0]["attempts"]] == [503, 200]
 
 
@@ -236,7 +155,7 @@ def test_an_answer_that_makes_no_sense_takes_no_slot_for_good(engine: Engine, re
     locations = [channel.publish().headers["Location"] for _ in range(25)]
 
     for location in locations:
-        wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DELIVERED"], 30)  # noqa: B023
+        wait_until(lambda: channel.statuses(location) == ["DELIVERED"], 30)  # noqa: B023
 
 
 def test_410_ends_the_job_and_disables_the_consumer(engine: Engine, receiver: Receiver) -> None:
@@ -250,6 +169,9 @@ def test_410_ends_the_job_and_disables_the_consumer(engine: Engine, receiver: Re
     wait_until(lambda: channel.read(second)["status"] == "DISPATCHED", 15)
     assert channel.read(second)["jobs"] == []
     assert len(receiver.deliveries) == 1
+    state = channel.consumer["state"]
+    assert (state["status"], state["disabledReason"]) == ("disabled", "gone")
+    assert state["disabledAt"]
 
 
 def test_a_redirect_is_not_followed(engine: Engine, receiver: Receiver) -> None:
@@ -265,8 +187,7 @@ def test_a_redirect_is_not_followed(engine: Engine, receiver: Receiver) -> None:
 @pytest.mark.parametrize("url", ["http://169.254.169.254/", "http://10.0.0.1:9/", "http://[fe80::1]/"])
 def test_a_callback_into_our_own_network_is_never_connected_to(engine: Engine, receiver: Receiver, url: str) -> None:
     channel = engine.channel(receiver, retryPolicy={"retries": 0})
-    path = f"/channel/{channel.name}/consumer/k"
-    engine.web.put(path, json={"callbackUrl": url}, headers={"If-Match": engine.web.get(path).headers["ETag"]})
+    channel.change_consumer(callbackUrl=url)
 
     location = channel.publish().headers["Location"]
 
@@ -282,8 +203,7 @@ def test_priority_first_then_the_oldest(engine: Engine, receiver: Receiver) -> N
 
     receiver.answer = behind_the_gate
     channel = engine.channel(receiver)
-    path = f"/channel/{channel.name}/consumer/k"
-    engine.web.put(path, json={"maxInFlight": 1}, headers={"If-Match": engine.web.get(path).headers["ETag"]})
+    channel.change_consumer(maxInFlight=1)
     channel.publish(Message_ID="first")
     wait_until(lambda: bool(receiver.of("first")), 15)
 
@@ -311,17 +231,15 @@ def test_a_worker_that_ends_under_a_job_costs_no_failure(
 
     receiver.answer = hang_the_first
     channel = engine.channel(receiver)
-    path = f"/channel/{channel.name}/consumer/k"
     # The lease of a killed worker is this and 15 seconds.
-    timeout = {"timeoutSeconds": 2 if blow is signal.SIGKILL else 60}
-    engine.web.put(path, json=timeout, headers={"If-Match": engine.web.get(path).headers["ETag"]})
+    channel.change_consumer(timeoutSeconds=2 if blow is signal.SIGKILL else 60)
     location = channel.publish().headers["Location"]
     wait_until(lambda: len(receiver.deliveries) == 1, 15)
 
     engine.end_delivery_worker(blow)
     engine.start_delivery_worker()
 
-    wait_until(lambda: [job["status"] for job in channel.read(location)["jobs"]] == ["DELIVERED"], 60)
+    wait_until(lambda: channel.statuses(location) == ["DELIVERED"], 60)
     gate.set()
     [job] = channel.read(location)["jobs"]
     assert job["failures"] == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels_app.delivery.retry import Outcome, Policy, Verdict, decide
+from channels_app.delivery.retry import PROBE_WAIT_SECONDS, Outcome, Policy, Verdict, decide, decide_probe
 from channels_app.reasons import Reason
 
 
@@ -19,6 +19,8 @@ def policy(**changed: object) -> Policy:
 
 
 FAILED = Outcome(reason=Reason.HTTP_5XX, status_code=503)
+GONE = Outcome(reason=Reason.GONE, status_code=410, gone=True)
+EXPIRED = Outcome(reason=Reason.EXPIRED)
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (6, 30), (5_000, 30)])
@@ -37,18 +39,33 @@ def test_jitter_spreads_the_wait(jitter: str, chance: float, seconds: float) -> 
 @pytest.mark.parametrize(
     ("outcome", "failures", "verdict"),
     [
-        (Outcome(reason=None, status_code=204), 0, Verdict(delivered=True, dead=False)),
-        (FAILED, 0, Verdict(delivered=False, dead=False, wait_seconds=1)),
-        (FAILED, 2, Verdict(delivered=False, dead=False, wait_seconds=4)),
-        (FAILED, 3, Verdict(delivered=False, dead=True)),
-        (Outcome(reason=Reason.GONE, status_code=410, gone=True), 0, Verdict(delivered=False, dead=True)),
-        (Outcome(reason=None, released=True), 3, Verdict(delivered=False, dead=False)),
-        (Outcome(reason=Reason.HTTP_5XX, retry_after_seconds=20), 0, Verdict(False, False, 20)),
-        (Outcome(reason=Reason.HTTP_5XX, retry_after_seconds=10**6), 0, Verdict(False, False, 3600)),
+        (Outcome(reason=None, status_code=204), 0, Verdict(delivered=True)),
+        (FAILED, 0, Verdict(wait_seconds=1, failures=1)),
+        (FAILED, 2, Verdict(wait_seconds=4, failures=1)),
+        (FAILED, 3, Verdict(dead=True, failures=1)),
+        (GONE, 0, Verdict(dead=True, failures=1)),
+        (EXPIRED, 0, Verdict(dead=True)),
+        (Outcome(reason=None, released=True), 3, Verdict()),
+        (Outcome(reason=Reason.HTTP_5XX, retry_after_seconds=20), 0, Verdict(wait_seconds=20, failures=1)),
     ],
 )
 def test_a_verdict(outcome: Outcome, failures: int, verdict: Verdict) -> None:
     assert decide(outcome, failures=failures, policy=policy()) == verdict
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failures", "verdict"),
+    [
+        (Outcome(reason=None, status_code=204), 0, Verdict(delivered=True)),
+        (FAILED, 0, Verdict(wait_seconds=PROBE_WAIT_SECONDS)),
+        (FAILED, 3, Verdict(wait_seconds=PROBE_WAIT_SECONDS)),
+        (GONE, 0, Verdict(dead=True, failures=1)),
+        (EXPIRED, 0, Verdict(dead=True)),
+        (Outcome(reason=None, released=True), 3, Verdict()),
+    ],
+)
+def test_a_probe_costs_its_job_nothing(outcome: Outcome, failures: int, verdict: Verdict) -> None:
+    assert decide_probe(outcome, failures=failures, policy=policy()) == verdict
 
 
 @pytest.mark.parametrize("listed", ["503", "http_5xx"])

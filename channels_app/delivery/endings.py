@@ -1,0 +1,79 @@
+"""Jobs that end without a try: they waited too long, or there is nobody to send them to any more."""
+
+from typing import Any
+
+from django.db import connection
+
+from channels_app.delivery.sweeps import MOST, WITH_READY_JOBS
+
+# Of each consumer and priority only the oldest are looked at: what comes after them is younger.
+_EXPIRE_OLD = """
+WITH RECURSIVE line AS (
+    (SELECT consumer_id, priority FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL
+     ORDER BY consumer_id, priority DESC LIMIT 1)
+    UNION ALL
+    SELECT following.consumer_id, following.priority FROM line l CROSS JOIN LATERAL (
+        (SELECT j.consumer_id, j.priority FROM delivery_job j
+         WHERE j.status = 1001 AND j.next_attempt_at IS NULL
+           AND j.consumer_id = l.consumer_id AND j.priority < l.priority ORDER BY j.priority DESC LIMIT 1)
+        UNION ALL
+        (SELECT j.consumer_id, j.priority FROM delivery_job j
+         WHERE j.status = 1001 AND j.next_attempt_at IS NULL AND j.consumer_id > l.consumer_id
+         ORDER BY j.consumer_id, j.priority DESC LIMIT 1)
+        LIMIT 1
+    ) AS following
+), old AS MATERIALIZED (
+    SELECT j.id FROM line CROSS JOIN LATERAL (
+        SELECT id, expires_at FROM delivery_job o
+        WHERE o.consumer_id = line.consumer_id AND o.priority = line.priority
+          AND o.status = 1001 AND o.next_attempt_at IS NULL ORDER BY o.id LIMIT %(window)s
+    ) AS oldest JOIN delivery_job j ON j.id = oldest.id
+    WHERE oldest.expires_at <= now() AND j.status = 1001 ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
+)
+UPDATE delivery_job SET status = 1004, reason = 'expired', next_attempt_at = NULL, status_changed_at = now()
+FROM old WHERE delivery_job.id = old.id RETURNING delivery_job.id
+"""
+WINDOW = 100
+
+# A consumer that was deleted asks for nothing more, nor does one whose channel was. With ready jobs it is found by
+# skipping along their index; jobs that wait for a retry are looked through for those deleted a moment ago, and any
+# that slips through is found when it is promoted.
+_GONE = """
+SELECT consumer.id, CASE WHEN channel.deleted_at IS NULL THEN 'consumer_gone' ELSE 'channel_gone' END
+FROM consumer JOIN channel ON channel.id = consumer.channel_id
+WHERE consumer.deleted_at > now() - interval '1 minute'
+   OR consumer.deleted_at IS NOT NULL AND consumer.id IN (SELECT consumer_id FROM ready)
+"""
+_OPEN = """
+WITH open AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1001 AND next_attempt_at IS {kind}
+    LIMIT %(most)s FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery_job SET status = 1004, reason = %(reason)s, next_attempt_at = NULL, status_changed_at = now()
+FROM open WHERE delivery_job.id = open.id RETURNING delivery_job.id
+"""
+_BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT NULL")
+
+
+def expire_old() -> int:
+    """Whatever holds them up: a breaker, a pause, a consumer that does not ask."""
+    return _repeat(_EXPIRE_OLD, {"window": WINDOW})
+
+
+def bury_gone() -> int:
+    """In batches; what is in flight ends by itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(WITH_READY_JOBS + _GONE)
+        gone = [{"consumer": who, "reason": reason, "most": MOST} for who, reason in cursor.fetchall()]
+    return sum(_repeat(_BURY_READY, one) + _repeat(_BURY_WAITING, one) for one in gone)
+
+
+def _repeat(statement: str, parameters: dict[str, Any]) -> int:
+    """Until it finds nothing; returns how many it moved."""
+    moved = 0
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            if not cursor.rowcount:
+                return moved
+            moved += cursor.rowcount

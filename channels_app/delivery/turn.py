@@ -1,0 +1,63 @@
+"""One consumer's turn: how many more may be sent to it now. No socket, no database."""
+
+from dataclasses import dataclass, field
+
+from channels_app.delivery.rate import Rate
+from channels_app.delivery.retry import Outcome
+from channels_app.delivery.slots import next_slots
+from channels_app.delivery.target import Target
+
+MOST_CLAIMED = 100
+# Answered but not yet written: more than this, and the database is what cannot keep up.
+MOST_UNSETTLED = 1_000
+
+
+@dataclass
+class Hand:
+    """What this process has to do with one consumer, between turns too."""
+
+    under_way: int = 0
+    unsettled: int = 0
+    # A turn ended for want of a slot: the next answer rings.
+    is_hungry: bool = False
+    seen: list[Outcome] = field(default_factory=list)
+
+    def answered(self, outcome: Outcome) -> None:
+        self.under_way -= 1
+        self.seen.append(outcome)
+
+
+class Turn:
+    def __init__(self, target: Target, hand: Hand, *, elsewhere: int, now: float) -> None:
+        """`elsewhere` counts the tries that other processes have under way."""
+        self.target, self._hand, self._elsewhere = target, hand, elsewhere
+        self.slots = min(target.slots, target.max_in_flight)
+        burst = target.rate_burst or 1.0
+        tokens = burst if target.rate_tokens is None else min(burst, target.rate_tokens)
+        self.rate = Rate(target.rate_per_second, burst, tokens, now)
+
+    def room(self, now: float) -> int:
+        """How many may be claimed now."""
+        self._learn()
+        free = self.slots - self._elsewhere - self._hand.under_way
+        unsettled = MOST_UNSETTLED - self._hand.unsettled
+        return max(0, int(min(free, unsettled, self.rate.allowed(now), MOST_CLAIMED)))
+
+    @property
+    def worth(self) -> int:
+        """Many small claims cost more than one: it waits a moment for half of the slots."""
+        return max(1, min(self.slots, MOST_CLAIMED) // 2)
+
+    @property
+    def is_spent(self) -> bool:
+        return self.target.rate_per_second is not None and self.rate.tokens < 1
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to write down for the next turn."""
+        return self.slots != self.target.slots or self.target.rate_per_second is not None
+
+    def _learn(self) -> None:
+        """From what was seen since: the tries of the turns before are among it."""
+        seen, self._hand.seen = self._hand.seen, []
+        self.slots = min(next_slots(self.slots, seen, most=self.target.max_in_flight), self.target.max_in_flight)
