@@ -49,7 +49,7 @@ def delete(row: RegistryObject, *, condition: Condition) -> None:
         row.refresh_from_db(fields=["changed_at", "deleted_at"])
         if isinstance(row, Channel):
             Consumer.objects.filter(channel=row).live().update(deleted_at=row.deleted_at)
-    ring_bury()
+    transaction.on_commit(ring_bury)
     log.info("registry.deleted", kind=row._meta.model_name, id=row.public_id)
 
 
@@ -62,7 +62,7 @@ def pause(row: Channel | Consumer) -> None:
 def resume(row: Channel | Consumer) -> None:
     """Deliver again, whatever stopped it: a pause, a 410, an open breaker."""
     _state_of(row).resume()
-    ring_ready()
+    transaction.on_commit(ring_ready)
     log.info("delivery.resumed", kind=row._meta.model_name, id=row.public_id)
 
 

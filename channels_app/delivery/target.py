@@ -105,8 +105,10 @@ async def turn_at(connection: AsyncConnection, consumer_id: int) -> AsyncIterato
     key = (TURN_LOCK + consumer_id,)
     try:
         row = await (await connection.execute(_TAKE_TURN, key)).fetchone()
-        yield bool(row and row[0])
-        await connection.execute(_END_TURN, key)
+        is_ours = bool(row and row[0])
+        yield is_ours
+        if is_ours:
+            await connection.execute(_END_TURN, key)
     except BaseException:
         # Whatever it was, a connection that may hold the lock must not go back to the pool.
         await connection.close()

@@ -68,7 +68,8 @@ def test_a_claim_raises_the_fence_and_leases(consumer: Consumer, producer: Produ
 
     job.refresh_from_db()
     assert (taken.attempt, job.attempt, job.status) == (5, 5, 1002)
-    assert job.lease_until and job.lease_until - before >= timedelta(seconds=35)
+    assert job.lease_until
+    assert job.lease_until - before >= timedelta(seconds=35)
 
 
 def test_what_waits_or_is_past_its_time_is_told_apart(consumer: Consumer, producer: Producer) -> None:
@@ -81,11 +82,10 @@ def test_what_waits_or_is_past_its_time_is_told_apart(consumer: Consumer, produc
 
 def test_a_turn_is_one_process_s_and_ends_with_its_connection(consumer: Consumer) -> None:
     async def two(own: AsyncConnection) -> tuple[bool, bool, bool]:
-        async with turn_at(own, consumer.pk) as first:
-            async with await AsyncConnection.connect(own.info.dsn, autocommit=True) as other:
-                async with turn_at(other, consumer.pk) as second:
-                    pass
-        async with await AsyncConnection.connect(own.info.dsn, autocommit=True) as other:
+        other = await AsyncConnection.connect(own.info.dsn, autocommit=True)
+        async with other:
+            async with turn_at(own, consumer.pk) as first, turn_at(other, consumer.pk) as second:
+                pass
             async with turn_at(other, consumer.pk) as third:
                 return first, second, third
 
@@ -105,7 +105,8 @@ def test_a_turn_that_fails_does_not_keep_the_lock(consumer: Consumer) -> None:
 def test_a_consumer_takes_its_channel_s_policy_where_it_has_none(consumer: Consumer) -> None:
     target = target_of(consumer)
 
-    assert target and (target.retries, target.factor, target.timeout_seconds) == (7, 2.0, 20.0)
+    assert target
+    assert (target.retries, target.factor, target.timeout_seconds) == (7, 2.0, 20.0)
 
 
 @pytest.mark.parametrize("paused", ["consumer", "channel"])

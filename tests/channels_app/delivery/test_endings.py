@@ -78,7 +78,7 @@ def test_jobs_of_a_deleted_consumer_are_dead_and_its_neighbour_s_are_not(
     make_job(consumer, producer, next_attempt_at=timezone.now() + timedelta(hours=1))
     make_job(neighbour, producer)
 
-    services.delete(consumer, condition=Condition(etag=consumer.etag))
+    services.delete(consumer, condition=Condition(etags=frozenset({consumer.etag})))
 
     assert endings.bury_gone() == 2
     assert statuses(channel) == [(DEAD, "consumer_gone"), (DEAD, "consumer_gone"), (QUEUED, None)]
@@ -87,7 +87,7 @@ def test_jobs_of_a_deleted_consumer_are_dead_and_its_neighbour_s_are_not(
 def test_jobs_of_a_deleted_channel_say_so(channel: Channel, consumer: Consumer, producer: Producer) -> None:
     make_job(consumer, producer)
 
-    services.delete(channel, condition=Condition(etag=channel.etag))
+    services.delete(channel, condition=Condition(etags=frozenset({channel.etag})))
     endings.bury_gone()
 
     assert statuses(channel) == [(DEAD, "channel_gone")]
