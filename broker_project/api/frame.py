@@ -155,7 +155,10 @@ async def _handle(route: Route, scope: HTTPScope, body: bytes) -> Reply:
 def _check_head(scope: HTTPScope) -> None:
     if len(scope["raw_path"] or b"") + len(scope["query_string"]) + 1 > settings.MAX_TARGET_BYTES:
         raise TargetTooLong(f"The path and query together are longer than {settings.MAX_TARGET_BYTES} bytes.")
-    if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > settings.MAX_HEADER_BYTES:
+    size = 0
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + 4
+    if size > settings.MAX_HEADER_BYTES:
         raise HeadersTooLarge(f"The headers together are larger than {settings.MAX_HEADER_BYTES} bytes.")
 
 

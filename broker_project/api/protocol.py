@@ -3,13 +3,13 @@
 The parser itself has none: one endless header, or one that never ends, would be kept in memory.
 """
 
-import uuid
 from asyncio import TimerHandle, Transport
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from broker_project.api import problems
 from broker_project.lib.errors import BrokerError
+from broker_project.lib.ids import new_id
 
 HEAD_BYTES = 128 * 1024
 HEAD_SECONDS = 30.0
@@ -81,6 +81,6 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete:
             body = problems.encode(error.status, error.code, error.detail)
-            kind, request_id = problems.CONTENT_TYPE.encode(), uuid.uuid4().hex.encode()
+            kind, request_id = problems.CONTENT_TYPE.encode(), new_id().encode()
             self.transport.write(_REFUSAL % (error.status, kind, len(body), request_id, body))
         self.transport.close()

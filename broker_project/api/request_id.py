@@ -1,8 +1,9 @@
 """Every request has an id: the client's own if it is a decent one, else ours."""
 
 import re
-import uuid
 from collections.abc import Iterable
+
+from broker_project.lib.ids import new_id
 
 _DECENT = re.compile(rb"[A-Za-z0-9._~+/=-]{1,128}")
 
@@ -11,4 +12,4 @@ def request_id_for(headers: Iterable[tuple[bytes, bytes]]) -> str:
     for name, value in headers:
         if name == b"x-request-id" and _DECENT.fullmatch(value):
             return value.decode()
-    return uuid.uuid4().hex
+    return new_id()

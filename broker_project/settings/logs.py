@@ -44,5 +44,7 @@ def logging_with(renderer: structlog.typing.Processor) -> dict[str, object]:
 structlog.configure(
     processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
     logger_factory=structlog.stdlib.LoggerFactory(),
+    # What is not written costs nothing.
+    wrapper_class=structlog.make_filtering_bound_logger(LOG_LEVEL),
     cache_logger_on_first_use=True,
 )

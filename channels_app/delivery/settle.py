@@ -18,8 +18,8 @@ log = structlog.get_logger(__name__)
 _SETTLE = """
 WITH outcome AS MATERIALIZED (
     SELECT * FROM unnest(
-        %(jobs)s::bigint[], %(attempts)s::int[], %(statuses)s::smallint[], %(failed)s::int[], %(waits)s::float8[],
-        %(reasons)s::text[], %(codes)s::smallint[], %(errors)s::text[], %(answers)s::text[], %(durations)s::int[]
+        %(jobs)b::bigint[], %(attempts)b::int[], %(statuses)b::smallint[], %(failed)b::int[], %(waits)b::float8[],
+        %(reasons)b::text[], %(codes)b::smallint[], %(errors)b::text[], %(answers)b::text[], %(durations)b::int[]
     ) AS o (job_id, attempt, status, failed, wait, reason, code, error, answer, duration)
 ), held AS MATERIALIZED (
     SELECT j.id FROM delivery_job j JOIN outcome o ON o.job_id = j.id

@@ -1,0 +1,26 @@
+"""Random ids."""
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+from broker_project.lib.ids import new_id
+
+
+def test_ids_differ_within_and_across_threads() -> None:
+    with ThreadPoolExecutor(4) as threads:
+        ids = list(threads.map(lambda _: new_id(), range(5_000)))
+
+    assert len(set(ids)) == 5_000
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
+
+
+def test_a_forked_child_makes_other_ids() -> None:
+    new_id()
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.write(writing, new_id().encode())
+        os._exit(0)
+
+    os.wait()
+    assert os.read(reading, 32).decode() != new_id()
