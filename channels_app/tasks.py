@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 from celery import shared_task
-from celery.signals import worker_shutdown
+from celery.signals import task_postrun, worker_shutdown
 from django.db import OperationalError
 from psycopg_pool import PoolTimeout
 
@@ -13,6 +13,7 @@ from channels_app.delivery import fanout, sweeps
 from channels_app.delivery.courier import Run
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
 from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_deliver_soon, ring_fan_out
+from channels_app.metrics.activity import count_moved, count_run
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
@@ -34,6 +35,7 @@ def fan_out() -> None:
         done = [fanout.fan_out(channel_id) for channel_id in channels]
         for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
             ring_deliver(consumer_id)
+        count_moved("fan_out", sum(one.messages for one in done))
         if not any(one.messages for one in done):
             return
         if time.monotonic() > deadline:
@@ -85,6 +87,11 @@ def report_dispatch_progress() -> None:
 @shared_task(name="channels_app.report_delivery_progress", **RETRIED)
 def report_delivery_progress() -> None:
     Progress.objects.mark("delivery")
+
+
+@task_postrun.connect
+def count_sweep(task: Any, state: str | None, **_kwargs: Any) -> None:
+    count_run(task.name, state or "")
 
 
 @worker_shutdown.connect

@@ -1,7 +1,8 @@
 """Step 3: a batch of ready jobs becomes INFLIGHT, leased to this process."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -42,7 +43,8 @@ WITH ready AS MATERIALIZED (
     RETURNING delivery_job.id, attempt, failures, priority, message_id
 )
 SELECT taken.id AS job_id, taken.attempt, taken.failures, taken.priority, message.message_id, message.payload,
-       message.content_type, message.headers
+       message.content_type, message.headers,
+       extract(epoch FROM now() - message.received_at)::float8 AS age_seconds
 FROM taken JOIN message ON message.id = taken.message_id
 ORDER BY taken.priority DESC, taken.id
 """
@@ -101,6 +103,9 @@ class Job:
     payload: bytes
     content_type: str
     headers: dict[str, Any]
+    # How old its message was when it was claimed, and when that was: for the metrics.
+    age_seconds: float = 0.0
+    claimed_at: float = field(default_factory=time.monotonic)
 
 
 async def lock(connection: AsyncConnection, consumer_id: int) -> Target | None:

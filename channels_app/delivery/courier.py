@@ -16,6 +16,7 @@ from psycopg import errors
 from psycopg_pool import AsyncConnectionPool
 
 from channels_app.delivery.claim import Job, Target, claim, lock
+from channels_app.delivery.measure import measure
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.settle import Settled, disable, settle
 from channels_app.delivery.settler import Settler
@@ -131,6 +132,7 @@ class Courier:
     async def _settle(self, batch: list[Settled]) -> None:
         async with self.pool.connection() as connection:
             await settle(connection, batch)
+        measure(batch)
         for wait in {one.verdict.wait_seconds for one in batch if one.verdict.wait_seconds}:
             self.promote_in(wait)
         gone = {one.target.consumer_id for one in batch if one.outcome.gone}

@@ -2,6 +2,8 @@
 
 from django.db import connection, transaction
 
+from channels_app.metrics.activity import count_moved
+
 MOST = 1_000
 POISON_LOSSES = 10
 FOLD_LOCK = 7003
@@ -66,11 +68,11 @@ def consumers_with_ready_jobs() -> list[int]:
 
 def promote_due() -> set[int]:
     """Returns the consumers that have work now."""
-    return _drain(_PROMOTE, [MOST])
+    return _drain("promote_due", _PROMOTE, [MOST])
 
 
 def take_back_lost() -> set[int]:
-    return _drain(_EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
+    return _drain("take_back_lost", _EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
 
 
 def fold_counters() -> None:
@@ -81,12 +83,13 @@ def fold_counters() -> None:
             cursor.execute(_FOLD)
 
 
-def _drain(statement: str, parameters: list[int]) -> set[int]:
+def _drain(sweep: str, statement: str, parameters: list[int]) -> set[int]:
     consumers: set[int] = set()
     while True:
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             rows = cursor.fetchall()
+        count_moved(sweep, len(rows))
         consumers |= {row[0] for row in rows}
         if len(rows) < MOST:
             return consumers
