@@ -87,7 +87,8 @@ class Tally:
             try:
                 self._send(keys=self._batch.keys(), args=self._batch.arguments())
             except (redis.RedisError, OSError) as error:
-                log.info("tally.away", error=type(error).__name__, fields=len(self._batch.amounts))
+                # The doorbell, which matters more, says it aloud.
+                log.debug("tally.away", error=type(error).__name__, fields=len(self._batch.amounts))
                 return False
             self._batch = None
             return True

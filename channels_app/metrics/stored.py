@@ -55,7 +55,7 @@ GROUP BY shown.channel, shown.consumer, status, reason HAVING sum(count) <> 0
 
 _RETRIES = """
 SELECT count(*)::float8 FROM
-(SELECT 1 FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NOT NULL LIMIT %(retries)s) AS some
+(SELECT 1 FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NOT NULL LIMIT %(retries)s) AS found
 """
 
 # The next in line, and the oldest of the lowest priority, which waits longest: a few probes of job_ready per consumer.
