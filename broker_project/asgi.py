@@ -7,15 +7,20 @@ from django.core.wsgi import get_wsgi_application
 # Django first: what is imported below knows models.
 django = get_wsgi_application()
 
-from broker_project.api import health
+from broker_project.api import health, metrics
 from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.frame import Frame
-from channels_app.api import readiness
+from channels_app.api import keys, readiness
 from channels_app.known import keep_fresh
+from channels_app.metrics.sources import SOURCES
 from scheduling_app.api import broadcast
 
 application = Frame(
-    routes=(*broadcast.ROUTES, *health.routes((*health.CHECKS, *readiness.CHECKS))),
+    routes=(
+        *broadcast.ROUTES,
+        *health.routes((*health.CHECKS, *readiness.CHECKS)),
+        *metrics.routes(SOURCES, keys.key_opens),
+    ),
     # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
     fallback=WSGIMiddleware(django, workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
     on_start=[open_door_pool, keep_fresh, broadcast.start_door],

@@ -17,6 +17,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from broker_project.celery import app
+from channels_app.metrics.activity import count_rings
 
 log = structlog.get_logger(__name__)
 
@@ -80,14 +81,19 @@ class Doorbell:
 
     def _send(self, bells: list[Bell]) -> None:
         try:
-            for bell in bells:
+            for bell in list(bells):
                 wait = bell.wait_seconds
                 if self._client.set(bell.key, 1, nx=True, px=HELD_MS + int(wait * 1000)):
                     arguments = [] if bell.argument is None else [bell.argument]
                     app.send_task(bell.task, arguments, countdown=wait or None, expires=wait + EXPIRES_SECONDS)
+                    count_rings("sent", bell.task)
+                else:
+                    count_rings("merged", bell.task)
+                bells.remove(bell)
         except Exception as error:  # noqa: BLE001
             # Whatever it was, the thread lives on, and the sweeps find what these rings were for.
             log.warning("doorbell.away", error=type(error).__name__, dropped=len(bells))
+            count_rings("dropped", *(bell.task for bell in bells))
             time.sleep(REST_SECONDS)
 
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import psycopg
 from celery import shared_task
-from celery.signals import worker_shutdown
+from celery.signals import task_postrun, worker_shutdown
 from django.db import OperationalError
 from psycopg_pool import PoolTimeout
 
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
 from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
+from channels_app.metrics.activity import count_moved, count_run
 from channels_app.models import Progress
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
@@ -33,6 +34,7 @@ def fan_out() -> None:
         done = [fanout.fan_out(channel_id) for channel_id in channels]
         for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
             ring_deliver(consumer_id)
+        count_moved("fan_out", sum(one.messages for one in done))
         if not any(one.messages for one in done):
             return
         if time.monotonic() > deadline:
@@ -70,12 +72,12 @@ def ring_ready() -> None:
 
 @shared_task(name="channels_app.expire_old", **RETRIED)
 def expire_old() -> None:
-    endings.expire_old()
+    count_moved("expire_old", endings.expire_old())
 
 
 @shared_task(name="channels_app.bury_gone", **RETRIED)
 def bury_gone() -> None:
-    endings.bury_gone()
+    count_moved("bury_gone", endings.bury_gone())
 
 
 @shared_task(name="channels_app.fold_counters", **RETRIED)
@@ -92,6 +94,11 @@ def report_dispatch_progress() -> None:
 @shared_task(name="channels_app.report_delivery_progress", **RETRIED)
 def report_delivery_progress() -> None:
     Progress.objects.mark("delivery")
+
+
+@task_postrun.connect
+def count_sweep(task: Any, state: str | None, **_kwargs: Any) -> None:
+    count_run(task.name, state or "")
 
 
 @worker_shutdown.connect

@@ -88,6 +88,7 @@ def _frame_routes() -> dict[str, Any]:
         "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
         "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
         "/readyz": ready,
+        "/metrics": {"get": _metrics()},
     }
 
 
@@ -98,6 +99,19 @@ def _probe(operation_id: str, summary: str, properties: dict[str, Any], *others:
     responses = {"200": answer, **{str(status): answer for status in others}, **refusals}
     operation = {"operationId": operation_id, "summary": summary, "tags": ["operations"], "security": []}
     return {"get": {**operation, "responses": responses}}
+
+
+def _metrics() -> dict[str, Any]:
+    """Text, in the format that Accept asks for."""
+    formats = {name: {"schema": TEXT} for name in ("text/plain", "application/openmetrics-text")}
+    refusals = {str(status): problem_response(ALWAYS[status]) for status in (401, 405, 413, 414, 431, 503)}
+    return {
+        "operationId": "getMetrics",
+        "summary": "Metrics for Prometheus, of all processes together",
+        "tags": ["operations"],
+        "security": [{"apiKey": []}],
+        "responses": {"200": {"description": "See docs/metrics.md.", "content": formats}, **refusals},
+    }
 
 
 def _broadcast() -> dict[str, Any]:

@@ -9,6 +9,8 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from broker_project.lib.tally import ALL, tally
+
 log = structlog.get_logger(__name__)
 
 REST_SECONDS = 5.0
@@ -47,6 +49,7 @@ class TokenBucket:
     def _open(self, error: redis.RedisError) -> None:
         """Leave Redis alone for a while: a hung one would cost every request its socket timeout."""
         self.opened += 1
+        tally().add({(ALL, "rate_limit_open"): 1})
         self._away_until = time.monotonic() + REST_SECONDS
         log.warning("rate_limit.open", error=type(error).__name__, opened=self.opened)
 

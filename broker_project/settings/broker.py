@@ -47,3 +47,5 @@ DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
+# Whether /metrics is open to all; else it needs an API key.
+METRICS_OPEN = env.bool("METRICS_OPEN", False)

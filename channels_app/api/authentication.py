@@ -35,13 +35,13 @@ class ApiKeyAuthentication(BaseAuthentication):
         key_id = registry().api_key(text.strip())
         if key_id is None:
             raise refuse(request, AuthenticationFailed("This API key is not valid."))
-        self._mark_used(key_id)
+        self.mark_used(key_id)
         return AnonymousUser(), KeyHolder(key_id)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 
-    def _mark_used(self, key_id: int) -> None:
+    def mark_used(self, key_id: int) -> None:
         """Once a minute per process: a write per request would make every read a write."""
         now = time.monotonic()
         if now - self._used_at.get(key_id, float("-inf")) > REMEMBER_USE_SECONDS:

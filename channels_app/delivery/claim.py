@@ -1,7 +1,8 @@
 """Step 3: a batch of ready jobs becomes INFLIGHT, leased to this process."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -30,7 +31,8 @@ WITH ready AS MATERIALIZED (
     RETURNING delivery_job.id, attempt, failures, priority, message_id, expires_at
 )
 SELECT taken.id, taken.attempt, taken.failures, taken.priority, message.message_id, message.payload,
-       message.content_type, message.headers, taken.expires_at <= now()
+       message.content_type, message.headers, taken.expires_at <= now(),
+       extract(epoch FROM now() - message.received_at)::float8
 FROM taken JOIN message ON message.id = taken.message_id
 ORDER BY taken.priority DESC, taken.id
 """
@@ -49,6 +51,9 @@ class Job:
     content_type: str
     headers: dict[str, Any]
     is_expired: bool
+    # How old its message was when it was claimed, and when that was: for the metrics.
+    age_seconds: float = 0.0
+    claimed_at: float = field(default_factory=time.monotonic)
 
     @property
     def size(self) -> int:

@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from channels_app.delivery import standing
 from channels_app.delivery.claim import LEASE_MARGIN_SECONDS, MOST_BYTES, Job, claim
+from channels_app.delivery.measure import measure
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.settle import Settled, settle
 from channels_app.delivery.settler import Settler
@@ -165,6 +166,7 @@ class Courier:
             gone = {one.target.consumer_id for one in batch if one.outcome.gone}
             if gone:
                 await standing.disable(connection, gone)
+        measure(batch)
         for wait in {one.verdict.wait_seconds for one in batch if one.verdict.wait_seconds}:
             self.promote_in(wait)
         for one in batch:

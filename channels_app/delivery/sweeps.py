@@ -2,9 +2,12 @@
 
 from django.db import connection, transaction
 
+from channels_app.metrics.activity import count_moved
+
 MOST = 1_000
 POISON_LOSSES = 10
 FOLD_LOCK = 7003
+MOST_FOLDED = 50_000
 
 # Retries whose time has come are ready from now on.
 _PROMOTE = """
@@ -32,13 +35,15 @@ SELECT consumer_id FROM moved
 
 _FOLD = """
 WITH gone AS (
-    DELETE FROM counter_delta WHERE id IN (SELECT id FROM counter_delta ORDER BY id LIMIT 50000)
+    DELETE FROM counter_delta WHERE id IN (SELECT id FROM counter_delta ORDER BY id LIMIT %s)
     RETURNING kind, channel_id, consumer_id, status, reason, count
+), folded AS (
+    INSERT INTO counter AS kept (kind, channel_id, consumer_id, status, reason, count)
+    SELECT kind, channel_id, consumer_id, status, reason, sum(count) FROM gone
+    GROUP BY kind, channel_id, consumer_id, status, reason ORDER BY kind, channel_id, consumer_id, status, reason
+    ON CONFLICT (kind, channel_id, consumer_id, status, reason) DO UPDATE SET count = kept.count + excluded.count
 )
-INSERT INTO counter AS kept (kind, channel_id, consumer_id, status, reason, count)
-SELECT kind, channel_id, consumer_id, status, reason, sum(count) FROM gone
-GROUP BY kind, channel_id, consumer_id, status, reason ORDER BY kind, channel_id, consumer_id, status, reason
-ON CONFLICT (kind, channel_id, consumer_id, status, reason) DO UPDATE SET count = kept.count + excluded.count
+SELECT count(*) FROM gone
 """
 
 
@@ -71,27 +76,35 @@ def consumers_with_ready_jobs() -> list[int]:
 
 def promote_due() -> set[int]:
     """Returns the consumers that have work now."""
-    return _drain(_PROMOTE, [MOST])
+    return _drain("promote_due", _PROMOTE, [MOST])
 
 
 def take_back_lost() -> set[int]:
-    return _drain(_EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
+    return _drain("take_back_lost", _EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
 
 
 def fold_counters() -> None:
-    """One at a time, 50,000 deltas at the most: what is left is folded next time."""
+    """One process at a time, until there is nothing left to fold."""
+    while _fold_some() == MOST_FOLDED:
+        pass
+
+
+def _fold_some() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [FOLD_LOCK])
-        if cursor.fetchone()[0]:
-            cursor.execute(_FOLD)
+        if not cursor.fetchone()[0]:
+            return 0
+        cursor.execute(_FOLD, [MOST_FOLDED])
+        return int(cursor.fetchone()[0])
 
 
-def _drain(statement: str, parameters: list[int]) -> set[int]:
+def _drain(sweep: str, statement: str, parameters: list[int]) -> set[int]:
     consumers: set[int] = set()
     while True:
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             rows = cursor.fetchall()
+        count_moved(sweep, len(rows))
         consumers |= {row[0] for row in rows}
         if len(rows) < MOST:
             return consumers

@@ -31,7 +31,7 @@ def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert run.returncode == 0, run.stdout[-6000:]
-    assert "Tested: 18" in run.stdout
+    assert "Tested: 19" in run.stdout
 
 
 def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None:
@@ -42,6 +42,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/_status",
         "/healthz",
         "/readyz",
+        "/metrics",
         "/producers",
         "/producer/{producer_id}",
         "/channels",

@@ -1,0 +1,92 @@
+"""What the processes have counted, and how long the queues are: read from Redis, in a thread of its own."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+import redis
+from django.conf import settings
+from prometheus_client.core import Metric
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from broker_project.lib import tally
+from channels_app.metrics import catalogue
+from channels_app.metrics.activity import channel_key
+from channels_app.metrics.histograms import DELIVERY, END_TO_END, Histogram
+from channels_app.metrics.stored import CHANNELS, rows
+
+AT_ONCE = 100
+Fields = Mapping[str, float]
+
+
+async def channels() -> Sequence[Metric]:
+    names = [name for (name,) in await rows(CHANNELS)]
+    by_name = dict(zip(names, await asyncio.to_thread(_hashes, [channel_key(name) for name in names]), strict=True))
+    attempts = (
+        ((name, outcome), count) for name, fields in by_name.items() for outcome, count in _under("attempts", fields)
+    )
+    return (
+        catalogue.ATTEMPTS.counter(attempts),
+        catalogue.DELIVERY_SECONDS.histogram(_histograms(DELIVERY, by_name)),
+        catalogue.END_TO_END_SECONDS.histogram(_histograms(END_TO_END, by_name)),
+    )
+
+
+async def activity() -> Sequence[Metric]:
+    [fields] = await asyncio.to_thread(_hashes, [tally.ALL])
+    rings = ((words.split("|"), count) for words, count in _under("ring", fields))
+    return (
+        catalogue.RINGS.counter(rings),
+        catalogue.SWEEP_RUNS.counter(((sweep,), count) for sweep, count in _under("sweep_runs", fields)),
+        catalogue.SWEEP_MOVED.counter(((sweep,), count) for sweep, count in _under("sweep_moved", fields)),
+        catalogue.RATE_LIMIT_OPEN.counter([((), fields.get("rate_limit_open", 0))]),
+        catalogue.LOST.counter([((), fields.get(tally.LOST, 0))]),
+    )
+
+
+async def queues() -> Sequence[Metric]:
+    names = [queue.name for queue in settings.CELERY_TASK_QUEUES]
+    depths = await asyncio.to_thread(_lengths, names)
+    return (catalogue.QUEUE_DEPTH.gauge(((name,), depth) for name, depth in zip(names, depths, strict=True)),)
+
+
+def _under(kind: str, fields: Fields) -> Iterator[tuple[str, float]]:
+    for field, count in sorted(fields.items()):
+        if field.startswith(f"{kind}|"):
+            yield field.removeprefix(f"{kind}|"), count
+
+
+def _histograms(
+    histogram: Histogram, by_name: Mapping[str, Fields]
+) -> Iterator[tuple[Sequence[str], list[tuple[str, float]], float]]:
+    for name, fields in by_name.items():
+        for outcome, buckets, total in histogram.read(fields):
+            yield (name, outcome), buckets, total
+
+
+def _hashes(keys: Sequence[str]) -> list[Fields]:
+    """Some at a time: no other client of Redis waits long."""
+    found: list[Fields] = []
+    for start in range(0, len(keys), AT_ONCE):
+        pipeline = _client().pipeline(transaction=False)
+        for key in keys[start : start + AT_ONCE]:
+            pipeline.hgetall(key)
+        found += [{field: float(value) for field, value in fields.items()} for fields in pipeline.execute()]
+    return found
+
+
+def _lengths(names: Sequence[str]) -> list[float]:
+    pipeline = _client().pipeline(transaction=False)
+    for name in names:
+        pipeline.llen(name)
+    return list(pipeline.execute())
+
+
+@cache
+def _client() -> redis.Redis:
+    once = Retry(NoBackoff(), 0)
+    seconds = tally.TIMEOUT_SECONDS
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=seconds, socket_connect_timeout=seconds, retry=once, decode_responses=True
+    )
