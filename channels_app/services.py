@@ -1,16 +1,19 @@
 """The front doors for acts on the registry."""
 
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Field
+from django.db.models.functions import Now
 from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
 from broker_project.lib.patterns import PUBLIC_ID
+from broker_project.lib.webhooks import new_secret
 from channels_app.errors import CallbackUrlMissing, InvalidId, RateMissing, UnknownChannel
-from channels_app.models import Channel, Consumer, RegistryVersion
+from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, RegistryVersion
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 
@@ -45,6 +48,39 @@ def delete(row: RegistryObject, *, condition: Condition) -> None:
         if isinstance(row, Channel):
             Consumer.objects.filter(channel=row).live().update(deleted_at=row.deleted_at)
     log.info("registry.deleted", kind=row._meta.model_name, id=row.public_id)
+
+
+def pause(row: Channel | Consumer) -> None:
+    if isinstance(row, Consumer):
+        ConsumerState.objects.filter(pk=row.pk, paused_at=None).update(paused_at=Now())
+    else:
+        ChannelState.objects.filter(pk=row.pk, paused_at=None).update(paused_at=Now())
+
+
+def resume(row: Channel | Consumer) -> None:
+    if isinstance(row, Consumer):
+        ConsumerState.objects.filter(pk=row.pk).update(
+            paused_at=None,
+            disabled_at=None,
+            disabled_reason=None,
+            breaker_opened_at=None,
+            breaker_until=None,
+            streak=0,
+            streak_jobs=[],
+        )
+    else:
+        ChannelState.objects.filter(pk=row.pk).update(paused_at=None)
+
+
+def rotate_secret(consumer: Consumer, *, overlap_seconds: float) -> Consumer:
+    consumer.previous_secret, consumer.signing_secret = consumer.signing_secret, new_secret()
+    until = Now() + timedelta(seconds=overlap_seconds)
+    Consumer.objects.filter(pk=consumer.pk).update(
+        signing_secret=consumer.signing_secret,
+        previous_secret=consumer.previous_secret,
+        previous_secret_until=until,
+    )
+    return consumer
 
 
 def would_change(row: RegistryObject, values: Values) -> bool:
