@@ -18,4 +18,4 @@ def link(row: Any) -> str:
 def listed(model: Any, **filters: Any) -> str:
     """The list of a model, with these filters set."""
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
-    return f"{reverse(name)}?{urlencode(filters)}"
+    return f"{reverse(name)}?{urlencode(filters)}" if filters else reverse(name)

@@ -109,3 +109,9 @@ class ConsumerHoldFilter(ChannelHoldFilter):
 
 def state_of(row: Channel | Consumer) -> State:
     return of_consumer(row) if isinstance(row, Consumer) else of_channel(row.state)
+
+
+def is_held(row: Channel | Consumer) -> bool:
+    """Whether something of its own holds it up: resuming a consumer does not resume its channel."""
+    columns = ("paused_at", "disabled_at", "breaker_until") if isinstance(row, Consumer) else ("paused_at",)
+    return any(getattr(row.state, column) for column in columns)
