@@ -1,5 +1,6 @@
 """Jobs: what is under way, what waits and for when, what is dead and why."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -57,8 +58,8 @@ class JobAdmin(EndlessListAdmin):
         "reason",
         "failures",
         "attempt",
-        "next_attempt_at",
-        "status_changed_at",
+        "next_attempt",
+        "changed",
     )
     list_filter = (
         ("status", JobStatusFilter),
@@ -139,3 +140,11 @@ class JobAdmin(EndlessListAdmin):
     @display(description="status", label=timeline.JOB_TONES)  # type: ignore[untyped-decorator]
     def state(self, job: DeliveryJob) -> str:
         return job.status_name
+
+    @admin.display(description="next attempt")
+    def next_attempt(self, job: DeliveryJob) -> datetime | None:
+        return job.next_attempt_at
+
+    @admin.display(description="changed")
+    def changed(self, job: DeliveryJob) -> datetime:
+        return job.status_changed_at

@@ -97,7 +97,6 @@ class MessageAdmin(EndlessListAdmin):
             "stories": stories[: timeline.MOST_JOBS],
             "more_jobs": len(stories) > timeline.MOST_JOBS,
             "payload": _payload(message),
-            "shown_bytes": payloads.SHOWN_BYTES,
         }
         return super().render_change_form(request, {**context, **story}, *args, **kwargs)
 

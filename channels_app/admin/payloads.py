@@ -17,21 +17,27 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Shown:
-    """`kind` is JSON, text or hex."""
+    """`kind` is JSON, Text or Binary; `shown` of `size` bytes are in it."""
 
     kind: str
     text: str
-    cut: bool
+    shown: int
+    size: int
+
+    @property
+    def caption(self) -> str:
+        cut = f" Only the first {self.shown:,} are shown." if self.shown < self.size else ""
+        return f"{self.kind}, {self.size:,} bytes.{cut}"
 
 
 def show(head: bytes, *, size: int) -> Shown:
     """`head` is the beginning of a payload of this size."""
-    cut = len(head) < size
-    text = _as_text(head, whole=not cut)
+    whole = len(head) == size
+    text = _as_text(head, whole=whole)
     if text is None:
-        return Shown("hex", hex_dump(head), cut)
-    lines = None if cut else indented(text)
-    return Shown("text", text, cut) if lines is None else Shown("JSON", lines, cut)
+        return Shown("Binary", hex_dump(head), len(head), size)
+    lines = indented(text) if whole else None
+    return Shown("Text" if lines is None else "JSON", text if lines is None else lines, len(head), size)
 
 
 def _as_text(head: bytes, *, whole: bool) -> str | None:

@@ -36,7 +36,7 @@ class Moment:
     @property
     def later(self) -> str:
         """How long after the message was accepted."""
-        return f"+{span(self.at - self.since)}" if self.at and self.since else ""
+        return span(self.at - self.since) if self.at and self.since else ""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class JobStory:
 
 def span(length: timedelta) -> str:
     seconds = length.total_seconds()
-    if abs(seconds) < 60:
-        return f"{seconds:.3f} s" if abs(seconds) < 10 else f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:+.3f} s" if seconds < 10 else f"{seconds:+.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    return f"+{hours} h {minutes} min" if hours else f"+{minutes} min {rest} s"
 
 
 def told(jobs: QuerySet[DeliveryJob]) -> QuerySet[DeliveryJob]:
@@ -91,17 +91,18 @@ def story(job: DeliveryJob, since: datetime) -> JobStory:
 
 
 def attempted(attempt: DeliveryAttempt, since: datetime) -> Moment:
-    word, tone = _mark(attempt)
-    answered = f"HTTP {attempt.status_code}" if attempt.status_code else ""
-    outcome = ", ".join(filter(None, (answered, attempt.reason))) or "acknowledged"
-    text = f"Attempt {attempt.attempt}: {outcome}, after {attempt.duration_ms:,} ms."
+    word, tone, outcome = _outcome(attempt)
+    text = f"Attempt {attempt.attempt}: {outcome}."
     return Moment(word, tone, text, attempt.finished_at, since, attempt.error, attempt.answer)
 
 
-def _mark(attempt: DeliveryAttempt) -> tuple[str, str]:
-    if attempt.ok:
-        return "ok", "success"
-    return ("lost", "warning") if attempt.reason == Reason.WORKER_LOST else ("failed", "danger")
+def _outcome(attempt: DeliveryAttempt) -> tuple[str, str, str]:
+    if attempt.reason == Reason.WORKER_LOST:
+        return "lost", "warning", "our worker was lost, which counts as no failure (worker_lost)"
+    answered = f"HTTP {attempt.status_code}" if attempt.status_code else ""
+    outcome = ", ".join(filter(None, (answered, attempt.reason))) or "acknowledged"
+    took = f"{outcome}, after {attempt.duration_ms:,} ms"
+    return ("ok", "success", took) if attempt.ok else ("failed", "danger", took)
 
 
 def _end(job: DeliveryJob, since: datetime) -> Moment:

@@ -36,17 +36,17 @@ def test_json_in_lines_means_the_same(sent: str) -> None:
 @pytest.mark.parametrize("sent", ["", "{", "{'a': 1}", "[" * 50_000, "9" * 5_000, "[" * 900 + "]" * 900 + "x"])
 def test_what_is_not_json_stays_text(sent: str) -> None:
     assert indented(sent) is None
-    assert show(sent.encode(), size=len(sent)).kind == "text"
+    assert show(sent.encode(), size=len(sent)).kind == "Text"
 
 
 def test_json_that_would_grow_beyond_measure_stays_text() -> None:
     sent = "[" * 900 + ",".join(["0"] * 30_000) + "]" * 900
-    assert show(sent.encode(), size=len(sent)).kind == "text"
+    assert show(sent.encode(), size=len(sent)).kind == "Text"
 
 
 @pytest.mark.parametrize("sent", [b"\xff\xfe", b"a\x00b", b"\x1b[31m", "é".encode("latin-1")])
 def test_what_is_not_text_is_a_hex_dump(sent: bytes) -> None:
-    assert show(sent, size=len(sent)).kind == "hex"
+    assert show(sent, size=len(sent)).kind == "Binary"
 
 
 def test_a_hex_dump_has_places_bytes_and_letters() -> None:
@@ -58,4 +58,5 @@ def test_a_hex_dump_has_places_bytes_and_letters() -> None:
 def test_a_big_payload_is_cut_and_says_so_even_in_the_middle_of_a_character() -> None:
     whole = ("x" * (SHOWN_BYTES - 1) + "é" * 10).encode()
     shown = show(whole[:SHOWN_BYTES], size=len(whole))
-    assert (shown.kind, shown.cut, len(shown.text)) == ("text", True, SHOWN_BYTES - 1)
+    assert shown.caption == "Text, 65,555 bytes. Only the first 65,536 are shown."
+    assert shown.text == "x" * (SHOWN_BYTES - 1)
