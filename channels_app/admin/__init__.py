@@ -2,9 +2,29 @@
 
 from django.contrib import admin
 
-from channels_app.admin import accounts, api_keys, channels, consumers, dashboard, periodic_tasks, producers
+from channels_app.admin import (
+    accounts,
+    api_keys,
+    channels,
+    consumers,
+    dashboard,
+    jobs,
+    messages,
+    periodic_tasks,
+    producers,
+)
 from channels_app.admin.login import PacedLogin
 
 admin.site.login_form = PacedLogin
 
-__all__ = ["accounts", "api_keys", "channels", "consumers", "dashboard", "periodic_tasks", "producers"]
+__all__ = [
+    "accounts",
+    "api_keys",
+    "channels",
+    "consumers",
+    "dashboard",
+    "jobs",
+    "messages",
+    "periodic_tasks",
+    "producers",
+]

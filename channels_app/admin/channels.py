@@ -11,11 +11,14 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesRadioFilter
 
+from channels_app.admin.engine import EngineAdmin
 from channels_app.admin.filters import PARAMETER, StateFilter
 from channels_app.admin.forms import RetryForm
+from channels_app.admin.links import listed
 from channels_app.admin.pages import Act
-from channels_app.admin.registry import LIMITS, RETRY, Deletion, RegistryAdmin
-from channels_app.models import Channel, Consumer
+from channels_app.admin.registry import LIMITS, RETRY, Deletion
+from channels_app.admin.states import ChannelHoldFilter
+from channels_app.models import Channel, Consumer, Message
 from channels_app.models.registry_object import RegistryQuerySet
 
 
@@ -26,11 +29,12 @@ def with_consumer_count(channels: RegistryQuerySet) -> RegistryQuerySet:
 
 
 @admin.register(Channel)
-class ChannelAdmin(RegistryAdmin):
+class ChannelAdmin(EngineAdmin):
     form = RetryForm
-    list_display = ("public_id", "name", "consumers", "retries", "delayed_messaging", "changed_at")
+    list_display = ("public_id", "name", "delivery", "consumers", "retries", "delayed_messaging", "changed_at")
     list_filter = (
         StateFilter,
+        ChannelHoldFilter,
         ("delayed_messaging", BooleanRadioFilter),
         ("dead_letters", ChoicesRadioFilter),
     )
@@ -41,7 +45,7 @@ class ChannelAdmin(RegistryAdmin):
     ]
 
     def get_queryset(self, request: HttpRequest) -> RegistryQuerySet:
-        return with_consumer_count(super().get_queryset(request))
+        return with_consumer_count(super().get_queryset(request).select_related("state"))
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Whoever picks a channel for a consumer is offered live ones."""
@@ -59,6 +63,8 @@ class ChannelAdmin(RegistryAdmin):
         if request.user.has_perm("channels_app.add_consumer") and not row.deleted_at:
             add = reverse("admin:channels_app_consumer_add")
             links.append(Act("Add a consumer", "add", f"{add}?{urlencode({'channel': row.pk})}"))
+        if request.user.has_perm("channels_app.view_message"):
+            links.append(Act("Messages", "mail", listed(Message, channel__id__exact=row.pk)))
         return [*links, *super().acts(request, row)]
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:

@@ -4,18 +4,39 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import admin
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesRadioFilter
 from unfold.decorators import display
 
+from channels_app import services
+from channels_app.admin.engine import Deed, EngineAdmin
 from channels_app.admin.filters import ChannelFilter, StateFilter
 from channels_app.admin.forms import ConsumerForm
-from channels_app.admin.pages import Act
-from channels_app.admin.registry import LIMITS, RETRY, RegistryAdmin
+from channels_app.admin.links import address, link
+from channels_app.admin.pages import Act, show_secret
+from channels_app.admin.registry import LIMITS, RETRY
+from channels_app.admin.states import ConsumerHoldFilter, written
 from channels_app.models import Channel, Consumer
+from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryQuerySet
+
+# After a rotation both secrets sign for a day: time to hand the new one over.
+OVERLAP_SECONDS = 24 * 3600.0
+
+
+def rotate_secret(consumer: Consumer) -> Consumer:
+    return services.rotate_secret(consumer, overlap_seconds=OVERLAP_SECONDS)
+
+
+ROTATE = Deed(
+    "rotate_secret",
+    "Rotate signing secret",
+    "autorenew",
+    "A new secret signs from now on. The one before signs along for 24 hours; one still older stops at once.",
+    "Rotated the signing secret",
+    rotate_secret,
+)
 
 COLOURS = {"push": "info", "pull": "success"}
 
@@ -26,17 +47,19 @@ def only(condition: str) -> str:
 
 
 @admin.register(Consumer)
-class ConsumerAdmin(RegistryAdmin):
+class ConsumerAdmin(EngineAdmin):
     form = ConsumerForm
     fixed = ("channel", "public_id")
-    sealed = ("token", "channel__token")
-    list_display = ("public_id", "name", "channel_link", "kind", "delivers_to", "changed_at")
+    sealed = ("token", "signing_secret", "previous_secret", "channel__token")
+    list_display = ("public_id", "name", "channel_link", "delivery", "kind", "delivers_to", "changed_at")
     list_filter = (
         StateFilter,
+        ConsumerHoldFilter,
         ("type", ChoicesRadioFilter),
         ("channel", ChannelFilter),
         ("circuit_breaker", BooleanRadioFilter),
     )
+    actions = (*EngineAdmin.actions, "rotate_secret")
     autocomplete_fields = ("channel",)
     conditional_fields = {
         "callback_url": only("type == 'push'"),
@@ -68,7 +91,7 @@ class ConsumerAdmin(RegistryAdmin):
     ]
 
     def get_queryset(self, request: HttpRequest) -> RegistryQuerySet:
-        return super().get_queryset(request).select_related("channel")
+        return super().get_queryset(request).select_related("state", "channel__state")
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "channel":
@@ -77,7 +100,7 @@ class ConsumerAdmin(RegistryAdmin):
 
     @admin.display(description="channel", ordering="channel__public_id")
     def channel_link(self, consumer: Consumer) -> str:
-        return format_html('<a href="{}" class="text-link">{}</a>', address_of(consumer.channel), consumer.channel)
+        return link(consumer.channel)
 
     @display(description="type", ordering="type", label=COLOURS)  # type: ignore[untyped-decorator]
     def kind(self, consumer: Consumer) -> str:
@@ -88,10 +111,31 @@ class ConsumerAdmin(RegistryAdmin):
         """The host: the rest of a callback URL may hold a secret."""
         return urlsplit(consumer.callback_url).netloc or None
 
+    @admin.action(description="Rotate the signing secrets of the selected", permissions=["change"])
+    def rotate_secret(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        rows = list(queryset)
+        done = self.perform(request, rows, ROTATE)
+        if "confirmed" in request.POST and len(rows) == 1 and self.has_reveal_permission(request, rows[0]):
+            return self._show_secret(request, rows[0])
+        return done
+
+    def _show_secret(self, request: HttpRequest, consumer: Consumer) -> Any:
+        consumer.refresh_from_db(fields=["signing_secret"])
+        title, note = f"Signing secret of {consumer}", "The one before signs along for 24 hours."
+        return show_secret(
+            request, self, title=title, note=note, secret=consumer.signing_secret, back=address(consumer)
+        )
+
+    def deeds(self, row: Any) -> list[Deed]:
+        return [*super().deeds(row), *([ROTATE] if row.type == ConsumerType.PUSH else [])]
+
+    def engine_facts(self, row: Any) -> list[str]:
+        state, until = row.state, row.previous_secret_until
+        facts = [f"Deliveries at once: up to {state.slots}. Failures in a row: {state.streak}."]
+        if until and until > timezone.now():
+            facts.append(f"The signing secret before signs along until {written(until)}.")
+        return facts
+
     def acts(self, request: HttpRequest, row: Any) -> list[Act]:
-        channel = Act(f"Channel {row.channel}", "hub", address_of(row.channel))
+        channel = Act(f"Channel {row.channel}", "hub", address(row.channel))
         return [channel, *super().acts(request, row)]
-
-
-def address_of(channel: Channel) -> str:
-    return reverse("admin:channels_app_channel_change", args=[channel.pk])

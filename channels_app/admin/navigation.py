@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
-from channels_app.models import ApiKey, Channel, Consumer, Producer
+from channels_app.models import ApiKey, Channel, Consumer, DeliveryJob, Message, Producer
 
 Item = dict[str, Any]
 
@@ -17,6 +17,7 @@ Item = dict[str, Any]
 def build(request: HttpRequest) -> list[dict[str, Any]]:
     groups = {
         "Messaging": _models(request, (Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")),
+        "Traffic": _models(request, (Message, "mail"), (DeliveryJob, "work")),
         "Access": _models(request, (ApiKey, "key"), (User, "person"), (Group, "group")),
         "Operations": _models(request, (PeriodicTask, "schedule")) + _elsewhere(),
     }
