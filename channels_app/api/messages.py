@@ -95,7 +95,7 @@ class MessagesView(APIView):
     )
     def get(self, request: Request, channel_id: str) -> Response:
         """The messages of a channel, newest first."""
-        channel = selectors.get_channel(channel_id)
+        channel = selectors.get_channel_or_past(channel_id)
         rows = Message.objects.filter(channel=channel, **_status_filter(request)).only("message_id")
         return Response(page(request, rows, lambda row: f"/channel/{channel_id}/message/{row.message_id}"))
 
@@ -108,8 +108,9 @@ class MessageView(APIView):
         """One message with its jobs and every attempt."""
         jobs = DeliveryJob.objects.select_related("consumer").order_by("id")
         attempts = Prefetch("attempts", DeliveryAttempt.objects.order_by("id"))
+        channel = selectors.get_channel_or_past(channel_id)
         message = selectors.get_message(
-            selectors.get_channel(channel_id), message_id, prefetch=[Prefetch("jobs", jobs.prefetch_related(attempts))]
+            channel, message_id, prefetch=[Prefetch("jobs", jobs.prefetch_related(attempts))]
         )
         return Response(MessageOut(message, context={"secrets": sees_secrets(request)}).data)
 
