@@ -43,3 +43,9 @@ class RateMissing(BrokerError):
 
 class CallbackUrlMissing(BrokerError):
     """A push consumer needs a callbackUrl."""
+
+
+class MessageInFlight(BrokerError):
+    """The message is being delivered at this moment, and nothing was changed: try again when it has ended."""
+
+    status = 409

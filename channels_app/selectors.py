@@ -74,14 +74,11 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
         raise UnknownMessage
     # The key of a message for later names a row of another table.
     keys = MessageKey.objects.filter(channel_id=channel.pk, message_id=message_id, scheduled=False)
-    message = (
-        Message.objects.select_related("producer")
-        .prefetch_related(*prefetch)
-        .filter(pk__in=keys.values("row_id"))
-        .first()
-    )
+    rows = Message.objects.select_related("producer").prefetch_related(*prefetch)
+    message = rows.filter(pk__in=keys.values("row_id")).first()
     if message is None:
         raise UnknownMessage
+    message.channel = channel
     return message
 
 

@@ -98,10 +98,8 @@ def test_counting_reads_a_few_rows_whatever_the_others_have(api: Client, django_
     make_messages(make_channel("other"), *(f"m{number}" for number in range(500)))
     with connection.cursor() as cursor:
         for table in ("counter", "counter_delta"):
-            cursor.execute(
-                f"INSERT INTO {table} (kind, channel_id, consumer_id, status, reason, count) "
-                "SELECT 1 + n % 2, 1000000 + n, 0, 100, '', n FROM generate_series(1, 50000) n"
-            )
+            rows = "SELECT 1 + n % 2, 1000000 + n, 0, 100, '', n FROM generate_series(1, 50000) n"
+            cursor.execute(f"INSERT INTO {table} (kind, channel_id, consumer_id, status, reason, count) {rows}")
             cursor.execute(f"ANALYZE {table}")
     api.get(PATH)
 
