@@ -109,7 +109,7 @@ def writers(channel: Channel) -> Iterator[list[int]]:
             while not stopped.is_set():
                 make_messages(channel, *(f"{number}-{rounds[number]}-{n}" for n in range(20)))
                 fan_out(channel.pk)
-                DeliveryJob.objects.filter(status=1001, pk__endswith=number).update(status=1003)
+                DeliveryJob.objects.filter(status=1001, pk__endswith=str(number)).update(status=1003)
                 rounds[number] += 1
         except Exception as error:  # noqa: BLE001  # shown by the test that started it
             mishaps.append(error)
