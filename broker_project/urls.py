@@ -17,4 +17,5 @@ urlpatterns = [
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
     path("", include("channels_app.api.urls")),
+    path("", include("scheduling_app.api.urls")),
 ]

@@ -43,3 +43,13 @@ class RateMissing(BrokerError):
 
 class CallbackUrlMissing(BrokerError):
     """A push consumer needs a callbackUrl."""
+
+
+class MessageInFlight(BrokerError):
+    """The message is being delivered at this moment, and nothing was changed: try again when it has ended."""
+
+    status = 409
+
+
+class EgressDenied(BrokerError):
+    """Messages may not be sent to this callbackUrl: its address is not public, and EGRESS_ALLOW does not name it."""

@@ -7,7 +7,16 @@ from django.db import connection
 
 from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownMessage, UnknownProducer
-from channels_app.models import Channel, Consumer, JobStatus, Message, MessageKey, Producer
+from channels_app.models import (
+    Channel,
+    Consumer,
+    CounterKind,
+    JobStatus,
+    Message,
+    MessageKey,
+    MessageStatus,
+    Producer,
+)
 
 # What is folded and what is not yet, together: exact after every commit, and as small as the registry.
 _JOB_COUNTS = """
@@ -16,6 +25,14 @@ FROM (SELECT channel_id, consumer_id, status, count FROM counter WHERE kind = 2
       UNION ALL SELECT channel_id, consumer_id, status, count FROM counter_delta WHERE kind = 2) AS counted
 JOIN channel ON channel.id = channel_id JOIN consumer ON consumer.id = consumer_id
 GROUP BY channel.public_id, consumer.public_id, status HAVING sum(count) <> 0 ORDER BY 1, 2, 3
+"""
+
+# The same for one channel: a handful of folded rows by primary key, and its deltas of the last seconds by index.
+_MESSAGE_COUNTS = """
+SELECT status, sum(count)
+FROM (SELECT status, count FROM counter WHERE kind = %(kind)s AND channel_id = %(channel)s
+      UNION ALL SELECT status, count FROM counter_delta WHERE kind = %(kind)s AND channel_id = %(channel)s) AS counted
+GROUP BY status
 """
 
 
@@ -33,6 +50,17 @@ def get_channel(public_id: str) -> Channel:
     return channel
 
 
+def get_channel_or_past(public_id: str) -> Channel:
+    """For history: the live channel with this id, else the one that was deleted last."""
+    if not PUBLIC_ID.fullmatch(public_id):
+        raise UnknownChannel
+    live = Channel.objects.named(public_id).first()
+    channel = live or Channel.objects.filter(public_id=public_id).order_by("-deleted_at", "-pk").first()
+    if channel is None:
+        raise UnknownChannel
+    return channel
+
+
 def get_consumer(channel: Channel, public_id: str) -> Consumer:
     consumer = Consumer.objects.filter(channel=channel).named(public_id).first()
     if consumer is None:
@@ -44,10 +72,13 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
     """By way of its key: the message table has no index on ids."""
     if not PUBLIC_ID.fullmatch(message_id):
         raise UnknownMessage
-    key = MessageKey.objects.filter(channel_id=channel.pk, message_id=message_id).values("row_id")
-    message = Message.objects.select_related("producer").prefetch_related(*prefetch).filter(pk__in=key).first()
+    # The key of a message for later names a row of another table.
+    keys = MessageKey.objects.filter(channel_id=channel.pk, message_id=message_id, scheduled=False)
+    rows = Message.objects.select_related("producer").prefetch_related(*prefetch)
+    message = rows.filter(pk__in=keys.values("row_id")).first()
     if message is None:
         raise UnknownMessage
+    message.channel = channel
     return message
 
 
@@ -58,4 +89,13 @@ def job_counts() -> dict[str, dict[str, dict[str, int]]]:
         cursor.execute(_JOB_COUNTS)
         for channel, consumer, status, count in cursor.fetchall():
             counts.setdefault(channel, {}).setdefault(consumer, {})[JobStatus(status).name] = int(count)
+    return counts
+
+
+def message_counts(channel: Channel) -> dict[MessageStatus, int]:
+    """How many messages of a channel are in each state, from counters: every state is there."""
+    counts = dict.fromkeys(MessageStatus, 0)
+    with connection.cursor() as cursor:
+        cursor.execute(_MESSAGE_COUNTS, {"kind": CounterKind.MESSAGE, "channel": channel.pk})
+        counts |= {MessageStatus(status): int(count) for status, count in cursor.fetchall()}
     return counts

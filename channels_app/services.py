@@ -13,8 +13,18 @@ from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condi
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.webhooks import new_secret
 from channels_app.doorbell import ring_bury, ring_ready
-from channels_app.errors import CallbackUrlMissing, InvalidId, RateMissing, UnknownChannel
-from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, RegistryVersion
+from channels_app.errors import CallbackUrlMissing, InvalidId, MessageInFlight, RateMissing, UnknownChannel
+from channels_app.models import (
+    Channel,
+    ChannelState,
+    Consumer,
+    ConsumerState,
+    DeliveryJob,
+    JobStatus,
+    Message,
+    MessageStatus,
+    RegistryVersion,
+)
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 from channels_app.models.state import StateQuerySet
@@ -155,3 +165,25 @@ def _default(row: RegistryObject, name: str) -> Any:
     column = row._meta.get_field(name)
     assert isinstance(column, Field)
     return column.get_default()
+
+
+def expunge(*, message: Message, by: str) -> None:
+    """Takes the payload out for good and keeps the row; what still waits to be sent is not. Again changes nothing."""
+    with transaction.atomic():
+        # The message before its jobs: fan-out passes over a locked message, and claims lock jobs only.
+        held = Message.objects.select_for_update().defer("payload").get(pk=message.pk)
+        if held.expunged_at:
+            return
+        ended = _end_jobs_of(held)
+        if held.status == MessageStatus.ACKNOWLEDGED:
+            held.dispatch_to_nobody()
+        Message.objects.filter(pk=held.pk).expunge(by=by)
+    log.info("message.expunged", channel=message.channel.public_id, id=message.message_id, by=by, jobs_ended=ended)
+
+
+def _end_jobs_of(message: Message) -> int:
+    jobs = DeliveryJob.objects.filter(message=message)
+    open_jobs = jobs.open().order_by("pk").select_for_update()
+    if JobStatus.INFLIGHT in open_jobs.values_list("status", flat=True):
+        raise MessageInFlight
+    return jobs.expire_queued()

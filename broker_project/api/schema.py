@@ -75,7 +75,7 @@ class ProblemAwareSchema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         if operation is None:
             return None
-        more = {"PUT": ON_PUT, "DELETE": ON_DELETE}.get(self.method, {})
+        more = {"PUT": ON_PUT, "DELETE": ON_DELETE}.get(self.method, {}) if self._is_conditional else {}
         for status, description in {**ALWAYS, **more}.items():
             operation["responses"].setdefault(str(status), problem_response(description))
         operation["summary"] = operation.get("description", "").partition(".")[0]
@@ -83,8 +83,13 @@ class ProblemAwareSchema(AutoSchema):
         self._describe_tokens(operation)
         return operation
 
+    @property
+    def _is_conditional(self) -> bool:
+        """Whether what the view shows has a state that an update must know."""
+        return hasattr(getattr(self.view, "model", None), "etag")
+
     def _describe_headers(self, responses: dict[str, Any]) -> None:
-        state = ("ETag", "Last-Modified") if getattr(self.view, "model", None) else ()
+        state = ("ETag", "Last-Modified") if self._is_conditional else ()
         for status, response in responses.items():
             names = (*HEADERS.get(status, ("X-Request-ID",)), *(state if status in ("200", "201") else ()))
             response["headers"] = {name: {"schema": {"type": "string"}} for name in names}

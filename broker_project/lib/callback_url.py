@@ -1,9 +1,11 @@
-"""What a callback URL may look like. Where it may lead is the egress guard's business."""
+"""What a callback URL may look like, and what can be told of where it leads before anybody connects."""
 
 import re
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
+
+from broker_project.lib.egress import Egress
 
 MAX_LENGTH = 2048
 _PLAIN = re.compile(r"[\x21-\x7e]+")
@@ -22,3 +24,8 @@ def check_callback_url(url: str) -> None:
         raise ValidationError("A callback URL is absolute and begins with http:// or https://.", code="invalid_url")
     if parts.username is not None or parts.fragment:
         raise ValidationError("A callback URL carries no user name, password or fragment.", code="invalid_url")
+
+
+def may_register(url: str, egress: Egress) -> bool:
+    """Whether the host, as it is written, may be sent to. A name is not looked up here."""
+    return egress.may_register(urlsplit(url).hostname or "")

@@ -6,7 +6,7 @@ from .admin import *
 from .base import *
 from .broker import *
 from .celery import *
-from .environment import development_secret, env, from_environment
+from .environment import development_secret, env, from_environment, readable_egress
 from .logs import logging_with
 from .rest import *
 
@@ -21,6 +21,6 @@ TOKEN_KEYS = (from_environment("TOKEN_KEYS") or development_secret("token_key"))
 FLOWER_PASSWORD = from_environment("FLOWER_PASSWORD") or development_secret("flower_password")
 
 # For one machine: receivers on loopback may be delivered to.
-EGRESS_ALLOW: list[str] = env.list("EGRESS_ALLOW", ["127.0.0.0/8", "::1"])
+EGRESS_ALLOW: list[str] = readable_egress(env.list("EGRESS_ALLOW", ["127.0.0.0/8", "::1"]))
 
 LOGGING = logging_with(structlog.dev.ConsoleRenderer(colors=False))

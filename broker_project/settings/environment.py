@@ -9,6 +9,8 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
+from broker_project.lib.egress import allowed_from
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 DEVELOPMENT_MARK = "development-"
 
@@ -64,3 +66,12 @@ def _checked(name: str, value: str, least: int) -> str:
     if len(value) < least:
         raise ImproperlyConfigured(f"{name} is too short: {least} characters at least.")
     return value
+
+
+def readable_egress(entries: list[str]) -> list[str]:
+    """As they are, if the guard can read them: a slip of the pen stops the start, not the first delivery."""
+    try:
+        allowed_from(entries)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EGRESS_ALLOW: {error}.") from error
+    return entries

@@ -6,7 +6,7 @@ from .admin import *
 from .base import *
 from .broker import *
 from .celery import *
-from .environment import env, production_secret, production_secrets
+from .environment import env, production_secret, production_secrets, readable_egress
 from .logs import logging_with
 from .rest import *
 
@@ -22,8 +22,8 @@ SECRET_KEY = production_secret("SECRET_KEY", least=50)
 TOKEN_KEYS = production_secrets("TOKEN_KEYS", least=32)
 FLOWER_PASSWORD = production_secret("FLOWER_PASSWORD", least=16)
 
-# Addresses that messages may be sent to though they are not public, as CIDRs, comma separated; none by default.
-EGRESS_ALLOW: list[str] = env.list("EGRESS_ALLOW", [])
+# Where messages may go though it is not public: ranges, addresses, hosts, *.domains, comma separated; none by default.
+EGRESS_ALLOW: list[str] = readable_egress(env.list("EGRESS_ALLOW", []))
 
 # Whether plain HTTP is sent to HTTPS. A proxy that ends TLS says so in X-Forwarded-Proto (see TRUSTED_PROXIES).
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", True)

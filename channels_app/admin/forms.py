@@ -3,12 +3,16 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.validators import RegexValidator
 from unfold.widgets import UnfoldAdminPasswordToggleWidget, UnfoldAdminTextInputWidget
 
+from broker_project.lib.callback_url import check_callback_url, may_register
 from broker_project.lib.conditions import Condition
+from broker_project.lib.egress import allowed_from
 from broker_project.lib.patterns import TOKEN
 from channels_app.admin.words import HELP, LABELS, NEW_ID, RETRY_COLUMNS
+from channels_app.errors import EgressDenied
 from channels_app.models.consumer import ConsumerType
 from channels_app.reasons import is_answer
 
@@ -87,6 +91,14 @@ class ConsumerForm(RetryForm):
 
     def clean_non_retriable(self) -> Any:
         return super().clean_non_retriable() or None
+
+    def clean_callback_url(self) -> str:
+        url: str = self.cleaned_data["callback_url"]
+        if url and "callback_url" in self.changed_data:
+            check_callback_url(url)
+            if not may_register(url, allowed_from(settings.EGRESS_ALLOW)):
+                raise forms.ValidationError(EgressDenied().detail, code="egress_denied")
+        return url
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -20,6 +20,7 @@ from broker_project.lib.conditions import Condition
 from broker_project.lib.errors import BrokerError
 from channels_app import services
 from channels_app.api.shapes import ChannelIn, ConsumerIn, ProducerIn, RegistryIn
+from channels_app.errors import EgressDenied
 from channels_app.models import Channel, Consumer, Producer
 from channels_app.models.registry_object import RegistryObject
 
@@ -86,6 +87,8 @@ def _values(name: str, shape: type[RegistryIn], body: dict[str, Any]) -> dict[st
     except ValidationError as error:
         first = field_errors(error.detail)[0]
         raise InvalidDeclaration(f"{name}.{first['field']}: {first['detail']}") from error
+    except EgressDenied as error:
+        raise InvalidDeclaration(f"{name}.callbackUrl: {error.detail}") from error
     return incoming.values()
 
 

@@ -2,13 +2,16 @@
 
 from typing import Any, ClassVar
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from broker_project.api.fields import Choice, Flag, In, Number, Text, Whole
 from broker_project.lib.callback_url import MAX_LENGTH as MAX_URL_LENGTH
-from broker_project.lib.callback_url import check_callback_url
+from broker_project.lib.callback_url import check_callback_url, may_register
+from broker_project.lib.egress import allowed_from
 from broker_project.lib.patterns import TOKEN, whole
+from channels_app.errors import EgressDenied
 from channels_app.models import Channel, Consumer
 from channels_app.models.channel import (
     MAX_AGE_LIMIT_SECONDS,
@@ -153,8 +156,11 @@ class ConsumerIn(RegistryIn):
     retryPolicy = RetryPolicyIn(**_OPTIONAL)
 
     def validate_callbackUrl(self, url: str | None) -> str | None:
-        if url is not None:
-            check_callback_url(url)
+        if url is None:
+            return None
+        check_callback_url(url)
+        if not may_register(url, allowed_from(settings.EGRESS_ALLOW)):
+            raise EgressDenied(errors=[{"field": "callbackUrl", "code": "egress_denied", "detail": "Not public."}])
         return url
 
 

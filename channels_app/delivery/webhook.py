@@ -2,10 +2,8 @@
 
 import socket
 import time
-from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any
 
 import aiohttp
 from django.conf import settings
@@ -15,6 +13,8 @@ import broker_project
 from broker_project.lib import webhooks
 from broker_project.lib.egress import Egress, EgressDenied
 from channels_app.delivery.claim import Job
+from channels_app.delivery.connector import GuardedConnector
+from channels_app.delivery.lookups import LookUp, Lookups
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.target import Target
 from channels_app.reasons import Reason
@@ -25,26 +25,12 @@ SNIPPET_BYTES = 1024
 USER_AGENT = f"message-broker/{broker_project.__version__}"
 
 
-def open_session(egress: Egress) -> aiohttp.ClientSession:
+def open_session(egress: Egress, look_up: LookUp = socket.getaddrinfo) -> aiohttp.ClientSession:
     """Keep-alive, no proxies from the environment, no cookies, and every address judged as it is connected to."""
-    connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=10, keepalive_timeout=30, socket_factory=_guarded(egress))
+    connector = GuardedConnector(egress, Lookups(look_up), limit=0, ttl_dns_cache=10, keepalive_timeout=30)
     return aiohttp.ClientSession(
         connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
     )
-
-
-def _guarded(egress: Egress) -> Callable[[Any], socket.socket]:
-    """A resolver would never see an IP literal, nor a name that changes between look-up and connection."""
-
-    def make_socket(info: Any) -> socket.socket:
-        family, kind, protocol, _, address = info
-        if not egress.permits(address[0]):
-            raise EgressDenied(f"{address[0]} is not an address that messages may be sent to")
-        made = socket.socket(family, kind, protocol)
-        made.setblocking(False)
-        return made
-
-    return make_socket
 
 
 async def send(session: aiohttp.ClientSession, target: Target, job: Job) -> Outcome:

@@ -5,6 +5,7 @@ that names an older one changes nothing. `failures` is the budget: it counts onl
 """
 
 from datetime import timedelta
+from typing import Self
 
 from django.db import models
 from django.db.models import F, Q
@@ -24,6 +25,17 @@ class JobStatus(models.IntegerChoices):
 
 
 REASONS = [(reason.value, reason.value) for reason in Reason]
+
+
+class DeliveryJobQuerySet(models.QuerySet["DeliveryJob"]):
+    def open(self) -> Self:
+        return self.filter(status__in=(JobStatus.QUEUED, JobStatus.INFLIGHT))
+
+    def expire_queued(self) -> int:
+        """What waits is not sent any more. Whoever calls this for many locks them by id first."""
+        return self.filter(status=JobStatus.QUEUED).update(
+            status=JobStatus.DEAD, reason=Reason.EXPIRED, next_attempt_at=None, status_changed_at=Now()
+        )
 
 
 class DeliveryJob(models.Model):
@@ -46,6 +58,8 @@ class DeliveryJob(models.Model):
     # Not delivered after this, whatever holds it up: DEAD, expired.
     expires_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     status_changed_at = models.DateTimeField(db_default=Now())
+
+    objects = DeliveryJobQuerySet.as_manager()
 
     class Meta:
         db_table = "delivery_job"

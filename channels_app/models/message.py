@@ -2,7 +2,7 @@
 
 import base64
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -13,6 +13,24 @@ from channels_app.models.producer import Producer
 class MessageStatus(models.IntegerChoices):
     ACKNOWLEDGED = 100
     DISPATCHED = 101
+
+
+# As fan-out does it, the place in the channel's sequence included, but for nobody.
+_DISPATCH_TO_NOBODY = """
+WITH state AS (
+    UPDATE channel_state SET last_sequence = last_sequence + 1
+    WHERE channel_id = (SELECT channel_id FROM message WHERE id = %(message)s AND status = 100)
+    RETURNING last_sequence
+)
+UPDATE message SET status = 101, dispatched_at = now(), sequence = state.last_sequence
+FROM state WHERE message.id = %(message)s
+"""
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def expunge(self, *, by: str) -> int:
+        """The payload goes for good; the row stays, and says who did it."""
+        return self.update(payload=b"", expunged_at=Now(), expunged_by=by)
 
 
 class Message(models.Model):
@@ -32,6 +50,8 @@ class Message(models.Model):
     expunged_at = models.DateTimeField(null=True)
     expunged_by = models.CharField(max_length=255, null=True)
 
+    objects = MessageQuerySet.as_manager()
+
     class Meta:
         db_table = "message"
         indexes = [
@@ -42,6 +62,11 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return self.message_id
+
+    def dispatch_to_nobody(self) -> None:
+        """For one that waits for fan-out and must not be sent any more. The caller holds its lock."""
+        with connection.cursor() as cursor:
+            cursor.execute(_DISPATCH_TO_NOBODY, {"message": self.pk})
 
     @property
     def status_name(self) -> str:

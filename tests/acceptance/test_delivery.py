@@ -4,6 +4,7 @@ import itertools
 import signal
 import threading
 
+import psycopg
 import pytest
 import redis
 from standardwebhooks import Webhook
@@ -186,8 +187,17 @@ def test_a_redirect_is_not_followed(engine: Engine, receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("url", ["http://169.254.169.254/", "http://10.0.0.1:9/", "http://[fe80::1]/"])
 def test_a_callback_into_our_own_network_is_never_connected_to(engine: Engine, receiver: Receiver, url: str) -> None:
+    """Refused where it is registered, and, should it stand in the row all the same, where it is connected to."""
     channel = engine.channel(receiver, retryPolicy={"retries": 0})
-    channel.change_consumer(callbackUrl=url)
+    path = f"/channel/{channel.name}/consumer/k"
+    known = {"If-Match": engine.web.get(path).headers["ETag"]}
+    assert engine.web.put(path, json={"callbackUrl": url}, headers=known).json()["code"] == "egress_denied"
+    with psycopg.connect(engine.broker.database_url) as connection:
+        connection.execute(
+            "UPDATE consumer SET callback_url = %s FROM channel"
+            " WHERE channel.id = consumer.channel_id AND channel.public_id = %s",
+            (url, channel.name),
+        )
 
     location = channel.publish().headers["Location"]
 
