@@ -12,10 +12,10 @@ from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.frame import Frame
 from channels_app.api import readiness
 from channels_app.known import keep_fresh
-from scheduling_app.api import broadcast
+from scheduling_app.api import broadcast, broadcast_batch
 
 application = Frame(
-    routes=(*broadcast.ROUTES, *health.routes((*health.CHECKS, *readiness.CHECKS))),
+    routes=(*broadcast.ROUTES, *broadcast_batch.ROUTES, *health.routes((*health.CHECKS, *readiness.CHECKS))),
     # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
     fallback=WSGIMiddleware(django, workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
     on_start=[open_door_pool, keep_fresh, broadcast.start_door],
