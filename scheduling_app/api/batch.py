@@ -30,6 +30,8 @@ class EmptyBatch(BrokerError):
 
 @dataclass(frozen=True)
 class Batch:
+    channel: Entry
+    producer: Entry
     messages: dict[int, Incoming] = field(default_factory=dict)
     refused: dict[int, ItemRefused] = field(default_factory=dict)
 
@@ -48,7 +50,7 @@ class Batch:
 
 async def read_batch(items: Iterator[Any], channel: Entry, producer: Entry) -> Batch:
     """Reads item by item; what is refused is remembered, so that the client hears of all of it."""
-    batch, fresh_ids, began = Batch(), _fresh_ids(), time.perf_counter()
+    batch, fresh_ids, began = Batch(channel, producer), _fresh_ids(), time.perf_counter()
     for place, item in enumerate(items):
         if place >= settings.MAX_BATCH_MESSAGES:
             raise TooManyMessages(f"A batch has at most {settings.MAX_BATCH_MESSAGES} messages.")

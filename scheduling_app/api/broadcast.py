@@ -12,6 +12,7 @@ from broker_project.api.reply import Reply
 from channels_app.delivery.accept import Incoming, new_message_ids, store
 from channels_app.doorbell import ring_fan_out
 from channels_app.registry import Entry
+from scheduling_app.api import limits
 from scheduling_app.api.admission import admit
 from scheduling_app.api.duplicates import DuplicateMessage, used
 from scheduling_app.api.headers import EmptyPayload, Headers
@@ -40,13 +41,26 @@ async def broadcast(request: Request) -> Reply:
     """Stores one message; 201 means that it has been committed."""
     channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
     headers = Headers.of(request.headers)
-    channel, producer = await admit(channel_id, headers)
+    channel, producer = await admit(channel_id, headers, request)
     message = _message(channel, producer, headers, request.body)
     location = f"/channel/{channel_id}/message/{message.message_id}".encode()
+    if limits.are_set(channel, producer) and await _limited_but_used(channel, producer, message, headers):
+        return await _duplicate(message, location)
     if not await _commits.submit(message):
-        return _duplicate(location, same_payload=(await used({0: message})).get(0, False))
+        return await _duplicate(message, location)
     ring_fan_out()
     return Reply(201, b"", headers=[(b"location", location)])
+
+
+async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:
+    """A limit refuses, unless the id was used before: who sends it again wants to know that it was heard."""
+    try:
+        await limits.check(channel, producer, 1)
+    except limits.Limited:
+        if headers.message_id() is None or not await used({0: message}):
+            raise
+        return True
+    return False
 
 
 def _message(channel: Entry, producer: Entry, headers: Headers, body: bytes) -> Incoming:
@@ -65,8 +79,9 @@ def _message(channel: Entry, producer: Entry, headers: Headers, body: bytes) -> 
     )
 
 
-def _duplicate(location: bytes, *, same_payload: bool) -> Reply:
-    return Reply.problem(DuplicateMessage(), headers=[(b"location", location)], samePayload=same_payload)
+async def _duplicate(message: Incoming, location: bytes) -> Reply:
+    same = (await used({0: message})).get(0, False)
+    return Reply.problem(DuplicateMessage(), headers=[(b"location", location)], samePayload=same)
 
 
 ROUTES = (Route(PATH, ("POST",), broadcast, max_bytes=settings.MAX_PAYLOAD_BYTES, quiet=True),)

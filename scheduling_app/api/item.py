@@ -140,8 +140,8 @@ def _json(value: Any) -> bytes:
     """Any other JSON value is a payload as its own text, without blanks."""
     try:
         return _text(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
-    except ValueError:
-        raise InvalidPayload("The payload has a number that JSON cannot write.") from None
+    except (ValueError, RecursionError):
+        raise InvalidPayload("The payload has a number that JSON cannot write, or is nested too deep.") from None
 
 
 def _message_id(text: Any) -> str:
