@@ -31,7 +31,7 @@ def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert run.returncode == 0, run.stdout[-6000:]
-    assert "Tested: 18" in run.stdout
+    assert "Tested: 19" in run.stdout
 
 
 def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None:
@@ -47,6 +47,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/channels",
         "/channel/{channel_id}",
         "/channel/{channel_id}/broadcast",
+        "/channel/{channel_id}/broadcast/batch",
         "/channel/{channel_id}/consumers",
         "/channel/{channel_id}/message/{message_id}",
         "/channel/{channel_id}/messages",
