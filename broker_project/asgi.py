@@ -13,11 +13,12 @@ from broker_project.api.frame import Frame
 from channels_app.api import keys, readiness
 from channels_app.known import keep_fresh
 from channels_app.metrics.sources import SOURCES
-from scheduling_app.api import broadcast
+from scheduling_app.api import broadcast, broadcast_batch
 
 application = Frame(
     routes=(
         *broadcast.ROUTES,
+        *broadcast_batch.ROUTES,
         *health.routes((*health.CHECKS, *readiness.CHECKS)),
         *metrics.routes(SOURCES, keys.key_opens),
     ),

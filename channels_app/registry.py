@@ -6,6 +6,7 @@ Redis has no part in it.
 """
 
 import hmac
+import math
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -15,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 
+from broker_project.api.token_bucket import Limit
 from channels_app.models import ApiKey, Channel, Consumer, Producer, RegistryVersion
 from channels_app.models.api_key import hash_key
 
@@ -23,10 +25,12 @@ MOST_ENTRIES = 100_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A row's id and the token that opens it."""
+    """A row's id, the token that opens it, and what it may take; None: no limit, and nothing to ask anybody."""
 
     row_id: int
     token: str
+    limit: Limit | None = None
+    max_backlog: int | None = None
 
     def opened_by(self, token: str) -> bool:
         return hmac.compare_digest(self.token.encode(), token.encode())
@@ -43,7 +47,7 @@ class Registry:
         self._read_at = float("-inf")
 
     def channel(self, public_id: str) -> Entry | None:
-        return self._known(("channel", public_id), lambda: _entry(Channel.objects.named(public_id)))
+        return self._known(("channel", public_id), lambda: _channel(public_id))
 
     def producer(self, public_id: str) -> Entry | None:
         return self._known(("producer", public_id), lambda: _entry(Producer.objects.named(public_id)))
@@ -95,9 +99,22 @@ class Registry:
         return version
 
 
+def _channel(public_id: str) -> Entry | None:
+    row = Channel.objects.named(public_id).only("id", "token", "rate_per_second", "rate_burst", "max_backlog").first()
+    return Entry(row.pk, row.token, _limit(row), row.max_backlog) if row else None
+
+
 def _entry(rows: Any) -> Entry | None:
-    row = rows.only("id", "token").first()
-    return Entry(row.pk, row.token) if row else None
+    row = rows.only("id", "token", "rate_per_second", "rate_burst").first()
+    return Entry(row.pk, row.token, _limit(row)) if row else None
+
+
+def _limit(row: Channel | Producer | Consumer) -> Limit | None:
+    """Without a burst, a second's worth may come at once."""
+    rate = row.rate_per_second
+    if rate is None:
+        return None
+    return Limit(f"{row._meta.model_name}:{row.pk}", rate, row.rate_burst or max(1, math.ceil(rate)))
 
 
 @cache

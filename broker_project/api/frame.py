@@ -7,6 +7,7 @@ Django is busy (health, the broadcast door) is a Route; everything else goes to 
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 import structlog
@@ -58,6 +59,8 @@ class Request:
     query: bytes
     headers: Headers
     body: bytes
+    # Whose connection this is; a trusted proxy's word counts.
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Route:
     max_bytes: int = 0
     signed: bool = True
     quiet: bool = False
+    # Held around the rest of the request, before its body is read: for bodies that a stranger may not send us.
+    gate: Callable[[Request], AbstractAsyncContextManager[None]] | None = None
 
 
 @dataclass
@@ -124,6 +129,15 @@ class Frame:
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
         _check_head(scope)
         route = next((route for route in self.routes if route.path.fullmatch(scope["path"])), None)
+        if route is not None and route.gate is not None and scope["method"] in route.methods:
+            async with route.gate(_request(scope, b"")):
+                await self._read_and_answer(route, scope, receive, sender)
+        else:
+            await self._read_and_answer(route, scope, receive, sender)
+
+    async def _read_and_answer(
+        self, route: Route | None, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender
+    ) -> None:
         body = await read_body(
             receive,
             scope["headers"],
@@ -148,8 +162,13 @@ async def _handle(route: Route, scope: HTTPScope, body: bytes) -> Reply:
     if scope["method"] not in route.methods:
         reply = Reply.problem(MethodNotAllowed())
         return Reply(reply.status, reply.body, reply.content_type, [(b"allow", ", ".join(route.methods).encode())])
-    request = Request(scope["method"], scope["path"], scope["query_string"], list(scope["headers"]), body)
-    return await route.handler(request)
+    return await route.handler(_request(scope, body))
+
+
+def _request(scope: HTTPScope, body: bytes) -> Request:
+    client = scope["client"]
+    address = client[0] if client else ""
+    return Request(scope["method"], scope["path"], scope["query_string"], list(scope["headers"]), body, address)
 
 
 def _check_head(scope: HTTPScope) -> None:

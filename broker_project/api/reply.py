@@ -23,7 +23,8 @@ class Reply:
     @classmethod
     def problem(cls, error: BrokerError, headers: Sequence[tuple[bytes, bytes]] = (), **more: object) -> "Reply":
         body = problems.encode(error.status, error.code, error.detail, **more)
-        retry = [(b"retry-after", str(problems.RETRY_AFTER_SECONDS).encode())] if error.status == 503 else []
+        wait = error.retry_after_seconds or (problems.RETRY_AFTER_SECONDS if error.status == 503 else None)
+        retry = [(b"retry-after", str(wait).encode())] if wait else []
         return cls(error.status, body, problems.CONTENT_TYPE, [*retry, *headers])
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_project.api.schema import ALWAYS, problem_response
-from broker_project.lib.patterns import PUBLIC_ID, whole
+from broker_project.api.schema_door import ID, TEXT, door_paths
 
 PROBLEM = {
     "type": "object",
@@ -29,8 +29,6 @@ TOKENS = {
     name: {"type": "apiKey", "in": "header", "name": header}
     for name, header in (("channelToken", "X-Broker-Channel-Token"), ("consumerToken", "X-Broker-Consumer-Token"))
 }
-TEXT = {"type": "string"}
-ID = {"type": "string", "pattern": whole(PUBLIC_ID)}
 CHECK = {"enum": ["ok", "failing"]}
 CHECKS = {"type": "object", "additionalProperties": CHECK}
 STRICT = {"name": "strict", "in": "query", "schema": TEXT, "description": "503 unless every check is ok."}
@@ -84,7 +82,7 @@ def _frame_routes() -> dict[str, Any]:
     )
     ready["get"]["parameters"] = [STRICT]
     return {
-        "/channel/{channel_id}/broadcast": {"post": _broadcast()},
+        **door_paths(),
         "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
         "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
         "/readyz": ready,
@@ -111,23 +109,4 @@ def _metrics() -> dict[str, Any]:
         "tags": ["operations"],
         "security": [{"apiKey": []}],
         "responses": {"200": {"description": "See docs/metrics.md.", "content": formats}, **refusals},
-    }
-
-
-def _broadcast() -> dict[str, Any]:
-    """The door: raw bytes in, a Location out."""
-    asked = {"X-Broker-Channel-Token": True, "X-Broker-Producer-ID": True, "X-Broker-Producer-Token": True}
-    asked |= {"X-Broker-Message-ID": False, "X-Broker-Message-Priority": False, "X-Broker-Metadata-Headers": False}
-    parameters = [{"name": name, "in": "header", "required": needed, "schema": TEXT} for name, needed in asked.items()]
-    parameters.append({"name": "channel_id", "in": "path", "required": True, "schema": ID})
-    refusals = {**ALWAYS, 409: "This channel has a message with this id; Location names it, samePayload compares."}
-    stored = {"description": "Stored: committed to the database.", "headers": {"Location": {"schema": TEXT}}}
-    return {
-        "operationId": "broadcast",
-        "summary": "Broadcast a message to a channel",
-        "tags": ["messages"],
-        "security": [],
-        "parameters": parameters,
-        "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
-        "responses": {"201": stored, **{str(code): problem_response(text) for code, text in refusals.items()}},
     }

@@ -7,6 +7,8 @@ class BrokerError(Exception):
     """The request could not be carried out."""
 
     status = 400
+    # When to come back, where that can be said.
+    retry_after_seconds: int | None = None
 
     def __init__(self, detail: str = "", *, errors: list[dict[str, str]] | None = None) -> None:
         self.detail = detail or " ".join((type(self).__doc__ or "").split())

@@ -22,6 +22,8 @@ TRUSTED_PROXIES = env.str("TRUSTED_PROXIES", "127.0.0.1")
 MAX_PAYLOAD_BYTES = env.int("MAX_PAYLOAD_BYTES", 1024 * 1024)
 # The largest body of a batch of messages.
 MAX_BATCH_BYTES = env.int("MAX_BATCH_BYTES", 32 * 1024 * 1024)
+# The most messages in a batch.
+MAX_BATCH_MESSAGES = env.int("MAX_BATCH_MESSAGES", 10_000)
 # A body that has not arrived by then is 408.
 BODY_TIMEOUT_SECONDS = env.float("BODY_TIMEOUT_SECONDS", 30.0)
 # The longest request target (path and query); a longer one is 414.

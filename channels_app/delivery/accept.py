@@ -1,6 +1,8 @@
 """Step 1: what was broadcast becomes a row. 201 means that this has been committed."""
 
 import json
+import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +10,11 @@ from psycopg import AsyncConnection
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
 # order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,
-# so that two groups with the same ids cannot wait for each other.
+# so that two groups with the same ids cannot wait for each other. The sequence is named: looked up by its column
+# it would be looked up once a row.
 _STORE = """
 WITH arrived AS MATERIALIZED (
-    SELECT nextval(pg_get_serial_sequence('message', 'id')) AS id, item.*
+    SELECT nextval('message_id_seq'::regclass) AS id, item.*
     FROM unnest(
         %(channels)s::bigint[], %(producers)s::bigint[], %(message_ids)s::text[], %(payloads)s::bytea[],
         %(content_types)s::text[], %(priorities)s::int[], %(headers)s::text[]
@@ -48,6 +51,13 @@ class Incoming:
     @property
     def size(self) -> int:
         return len(self.payload) + 512
+
+
+def new_message_ids(number: int) -> list[str]:
+    """Ids for those that came without: 128 bits in hex, by time first, so that the index of keys grows at its end."""
+    stamp = f"{time.time_ns() // 1_000_000:012x}"
+    chance = os.urandom(10 * number).hex()
+    return [stamp + chance[at : at + 20] for at in range(0, 20 * number, 20)]
 
 
 async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:

@@ -4,6 +4,7 @@ import socket
 import time
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from typing import Any
 
 import aiohttp
 from django.conf import settings
@@ -25,11 +26,34 @@ SNIPPET_BYTES = 1024
 USER_AGENT = f"message-broker/{broker_project.__version__}"
 
 
+class _Request(aiohttp.ClientRequest):
+    """Header values are kept as text with a character for each byte; the client would write them as UTF-8."""
+
+    async def write_bytes(self, writer: Any, conn: Any, content_length: int | None = None) -> None:
+        # Headers and body go out together, so the headers are still there to be put right.
+        head: bytes | None = writer._headers_buf
+        if head is not None and not head.isascii():
+            writer._headers_buf = _byte_for_byte(head)
+        await super().write_bytes(writer, conn, content_length)
+
+
+def _byte_for_byte(head: bytes) -> bytes:
+    try:
+        return head.decode().encode("latin1")
+    except UnicodeEncodeError:
+        # A token may hold any character; there is no byte for it.
+        return head
+
+
 def open_session(egress: Egress, look_up: LookUp = socket.getaddrinfo) -> aiohttp.ClientSession:
     """Keep-alive, no proxies from the environment, no cookies, and every address judged as it is connected to."""
     connector = GuardedConnector(egress, Lookups(look_up), limit=0, ttl_dns_cache=10, keepalive_timeout=30)
     return aiohttp.ClientSession(
-        connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        connector=connector,
+        request_class=_Request,
+        trust_env=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
     )
 
 

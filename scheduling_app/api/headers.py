@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from broker_project.lib.errors import BrokerError
 
 MAX_METADATA_BYTES = 16 * 1024
+MAX_CONTENT_TYPE = 255
+DEFAULT_CONTENT_TYPE = "application/octet-stream"
+PRIORITIES = range(-(2**31), 2**31)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
-_MESSAGE_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
+MESSAGE_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# What an HTTP client will write: no control character but a tab.
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _RESERVED = re.compile(
     r"connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|content-.*|authorization|cookie"
     r"|set-cookie|expect|x-broker-.*|webhook-.*|x-request-id|user-agent",
@@ -31,6 +36,14 @@ class InvalidHeader(BrokerError):
 
 class ReservedHeader(BrokerError):
     """X-Broker-Metadata-Headers names a header that is the broker's or the connection's own."""
+
+
+class EmptyPayload(BrokerError):
+    """A message needs a body."""
+
+
+class InvalidContentType(BrokerError):
+    """Content-Type is too long."""
 
 
 class RepeatedHeader(BrokerError):
@@ -60,13 +73,13 @@ class Headers:
         text = self.one("X-Broker-Message-Priority")
         if text is None:
             return 0
-        if not _INTEGER.fullmatch(text) or not -(2**31) <= int(text) < 2**31:
+        if not _INTEGER.fullmatch(text) or int(text) not in PRIORITIES:
             raise InvalidPriority
         return int(text)
 
     def message_id(self) -> str | None:
         text = self.one("X-Broker-Message-ID")
-        if text is not None and not _MESSAGE_ID.fullmatch(text):
+        if text is not None and not MESSAGE_ID.fullmatch(text):
             raise InvalidMessageId
         return text
 
@@ -74,17 +87,37 @@ class Headers:
         """The headers to keep and to replay, under the names that the producer gave."""
         listed = self.one("X-Broker-Metadata-Headers") or ""
         kept = {name: self._kept(name) for name in (part.strip() for part in listed.split(",")) if name}
-        if sum(len(name) + len(value) for name, value in kept.items()) > MAX_METADATA_BYTES:
-            raise InvalidHeader
+        check_size(kept)
         return kept
 
     def _kept(self, name: str) -> str:
-        if not _NAME.fullmatch(name):
+        value = self.one(check_name(name))
+        if value is None:
             raise InvalidHeader
-        # To a WSGI consumer X_Broker_Job_ID is X-Broker-Job-ID.
-        if _RESERVED.fullmatch(name.replace("_", "-")):
-            raise ReservedHeader(f"{name} is the broker's or the connection's own.")
-        value = self.one(name)
-        if value is None or any(character in value for character in "\r\n\0"):
-            raise InvalidHeader
-        return value
+        return check_value(value)
+
+    def content_type(self) -> str:
+        text = self.one("Content-Type") or DEFAULT_CONTENT_TYPE
+        if len(text) > MAX_CONTENT_TYPE:
+            raise InvalidContentType
+        return text
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InvalidHeader
+    # To a WSGI consumer X_Broker_Job_ID is X-Broker-Job-ID.
+    if _RESERVED.fullmatch(name.replace("_", "-")):
+        raise ReservedHeader(f"{name} is the broker's or the connection's own.")
+    return name
+
+
+def check_value(value: str) -> str:
+    if not _VALUE.fullmatch(value):
+        raise InvalidHeader
+    return value
+
+
+def check_size(headers: dict[str, str]) -> None:
+    if sum(len(name) + len(value) for name, value in headers.items()) > MAX_METADATA_BYTES:
+        raise InvalidHeader

@@ -50,6 +50,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/channels",
         "/channel/{channel_id}",
         "/channel/{channel_id}/broadcast",
+        "/channel/{channel_id}/broadcast/batch",
         "/channel/{channel_id}/consumers",
         "/channel/{channel_id}/message/{message_id}",
         "/channel/{channel_id}/messages",

@@ -1,0 +1,71 @@
+"""A batch as it was read: the messages and the refused items, by their places."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from broker_project.lib.errors import BrokerError
+from channels_app.delivery.accept import Incoming, new_message_ids
+from channels_app.registry import Entry
+from scheduling_app.api.item import ItemRefused, read_item
+
+# A thread would hold the interpreter just as long: reading stops by itself to let the event loop do other work.
+SLICE_SECONDS = 0.002
+IDS_AT_A_TIME = 256
+
+
+class TooManyMessages(BrokerError):
+    """The batch has more messages than this address takes."""
+
+    status = 413
+
+
+class EmptyBatch(BrokerError):
+    """A batch needs a message."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    channel: Entry
+    producer: Entry
+    messages: dict[int, Incoming] = field(default_factory=dict)
+    refused: dict[int, ItemRefused] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.messages) + len(self.refused)
+
+    def repeated(self) -> set[int]:
+        """The places whose id an earlier one has."""
+        seen: set[str] = set()
+        return {
+            place
+            for place, message in self.messages.items()
+            if message.message_id in seen or seen.add(message.message_id)  # type: ignore[func-returns-value]
+        }
+
+
+async def read_batch(items: Iterator[Any], channel: Entry, producer: Entry) -> Batch:
+    """Reads item by item; what is refused is remembered, so that the client hears of all of it."""
+    batch, fresh_ids, began = Batch(channel, producer), _fresh_ids(), time.perf_counter()
+    for place, item in enumerate(items):
+        if place >= settings.MAX_BATCH_MESSAGES:
+            raise TooManyMessages(f"A batch has at most {settings.MAX_BATCH_MESSAGES} messages.")
+        try:
+            batch.messages[place] = read_item(item, channel.row_id, producer.row_id, fresh_ids)
+        except ItemRefused as refusal:
+            batch.refused[place] = refusal
+        if time.perf_counter() - began > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    if not len(batch):
+        raise EmptyBatch
+    return batch
+
+
+def _fresh_ids() -> Iterator[str]:
+    while True:
+        yield from new_message_ids(IDS_AT_A_TIME)

@@ -1,0 +1,179 @@
+"""One item of a batch, read into a message or refused."""
+
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.conf import settings
+
+from broker_project.lib.errors import BrokerError
+from channels_app.delivery.accept import Incoming
+from scheduling_app.api.headers import (
+    DEFAULT_CONTENT_TYPE,
+    MESSAGE_ID,
+    PRIORITIES,
+    EmptyPayload,
+    InvalidContentType,
+    InvalidHeader,
+    InvalidMessageId,
+    InvalidPriority,
+    check_name,
+    check_size,
+    check_value,
+)
+from scheduling_app.api.later import refuse_a_time
+
+_NAMES = ("payload", "payloadBase64", "messageId", "contentType", "priority", "headers", "scheduledFor")
+# Every name in any case; base64 for short.
+_KNOWN = {name: name for name in _NAMES} | {name.lower(): name for name in _NAMES} | {"base64": "payloadBase64"}
+_CONTENT_TYPE = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
+
+
+class InvalidItem(BrokerError):
+    """An item is an object."""
+
+
+class UnknownField(BrokerError):
+    """An item has no such field."""
+
+
+class RepeatedField(BrokerError):
+    """This field was given twice."""
+
+
+class InvalidPayload(BrokerError):
+    """An item has either a payload or a payloadBase64."""
+
+
+class PayloadTooLarge(BrokerError):
+    """The payload is larger than one message may be."""
+
+
+class ItemRefused(Exception):
+    """A refusal and the field that it is about."""
+
+    def __init__(self, field: str, error: BrokerError) -> None:
+        super().__init__(field)
+        self.field, self.error = field, error
+
+
+def read_item(item: Any, channel_id: int, producer_id: int, fresh_ids: Iterator[str]) -> Incoming:
+    """The message that an item stands for; without an id of its own it gets the next fresh one."""
+    fields = _fields(item)
+    _read("scheduledFor", refuse_a_time, fields.get("scheduledFor"))
+    payload, content_type = _payload(fields)
+    if "contentType" in fields:
+        content_type = _read("contentType", _content_type, fields["contentType"])
+    return Incoming(
+        channel_id,
+        producer_id,
+        _read("messageId", _message_id, fields["messageId"]) if "messageId" in fields else next(fresh_ids),
+        payload,
+        content_type,
+        _read("priority", _priority, fields["priority"]) if "priority" in fields else 0,
+        _read("headers", _headers, fields["headers"]) if "headers" in fields else {},
+    )
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    """By their right names; null is the same as not given."""
+    if isinstance(item, BrokerError):
+        raise ItemRefused("", item)
+    if not isinstance(item, dict):
+        raise ItemRefused("", InvalidItem())
+    fields: dict[str, Any] = {}
+    for key, value in item.items():
+        name = _KNOWN.get(key) or _KNOWN.get(key.lower())
+        if name is None:
+            raise ItemRefused(key[:100], UnknownField())
+        if name in fields:
+            raise ItemRefused(name, RepeatedField())
+        fields[name] = value
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _read(field: str, reader: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return reader(value)
+    except BrokerError as error:
+        raise ItemRefused(field, error) from None
+
+
+def _payload(fields: dict[str, Any]) -> tuple[bytes, str]:
+    """The bytes, and what they are if nobody says."""
+    if ("payload" in fields) is ("payloadBase64" in fields):
+        raise ItemRefused("payload", InvalidPayload())
+    if "payloadBase64" in fields:
+        payload, content_type = _read("payloadBase64", _decoded, fields["payloadBase64"]), DEFAULT_CONTENT_TYPE
+    elif isinstance(fields["payload"], str):
+        payload, content_type = _read("payload", _text, fields["payload"]), DEFAULT_CONTENT_TYPE
+    else:
+        payload, content_type = _read("payload", _json, fields["payload"]), "application/json"
+    if not payload:
+        raise ItemRefused("payload", EmptyPayload())
+    if len(payload) > settings.MAX_PAYLOAD_BYTES:
+        raise ItemRefused("payload", PayloadTooLarge(f"A payload has at most {settings.MAX_PAYLOAD_BYTES} bytes."))
+    return payload, content_type
+
+
+def _text(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InvalidPayload("The payload has half a surrogate pair: send such bytes as payloadBase64.") from None
+
+
+def _decoded(text: Any) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True) if isinstance(text, str) else _not_base64()
+    except ValueError:
+        return _not_base64()
+
+
+def _not_base64() -> bytes:
+    raise InvalidPayload("payloadBase64 is not base64.")
+
+
+def _json(value: Any) -> bytes:
+    """Any other JSON value is a payload as its own text, without blanks."""
+    try:
+        return _text(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    except (ValueError, RecursionError):
+        raise InvalidPayload("The payload has a number that JSON cannot write, or is nested too deep.") from None
+
+
+def _message_id(text: Any) -> str:
+    if not isinstance(text, str) or not MESSAGE_ID.fullmatch(text):
+        raise InvalidMessageId("A messageId is 1 to 255 of A-Z a-z 0-9 . _ ~ -")
+    return text
+
+
+def _content_type(text: Any) -> str:
+    if not isinstance(text, str) or not _CONTENT_TYPE.fullmatch(text):
+        raise InvalidContentType("A contentType is a text of 1 to 255 printable ASCII characters.")
+    return text
+
+
+def _priority(number: Any) -> int:
+    if type(number) is not int or number not in PRIORITIES:
+        raise InvalidPriority("A priority is a whole number from -2147483648 to 2147483647.")
+    return number
+
+
+def _headers(headers: Any) -> dict[str, str]:
+    """Values go out as UTF-8; they are kept as every header is, a character for each byte."""
+    if not isinstance(headers, dict):
+        raise InvalidHeader("Headers are an object of texts.")
+    kept = {check_name(name): _header_value(value) for name, value in headers.items()}
+    check_size(kept)
+    return kept
+
+
+def _header_value(value: Any) -> str:
+    try:
+        text = value if value.isascii() else value.encode().decode("latin1")
+    except (AttributeError, UnicodeEncodeError):
+        raise InvalidHeader("A header's value is a text.") from None
+    return check_value(text)
