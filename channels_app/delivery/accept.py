@@ -1,12 +1,13 @@
 """Step 1: what was broadcast becomes a row. 201 means that this has been committed."""
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
+
+from broker_project.lib.ids import new_id
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
 # order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,
@@ -16,8 +17,8 @@ _STORE = """
 WITH arrived AS MATERIALIZED (
     SELECT nextval('message_id_seq'::regclass) AS id, item.*
     FROM unnest(
-        %(channels)s::bigint[], %(producers)s::bigint[], %(message_ids)s::text[], %(payloads)s::bytea[],
-        %(content_types)s::text[], %(priorities)s::int[], %(headers)s::text[]
+        %(channels)b::bigint[], %(producers)b::bigint[], %(message_ids)b::text[], %(payloads)b::bytea[],
+        %(content_types)b::text[], %(priorities)b::int[], %(headers)b::text[]
     ) WITH ORDINALITY AS item (channel_id, producer_id, message_id, payload, content_type, priority, headers, place)
     ORDER BY place
 ), taken AS (
@@ -56,8 +57,7 @@ class Incoming:
 def new_message_ids(number: int) -> list[str]:
     """Ids for those that came without: 128 bits in hex, by time first, so that the index of keys grows at its end."""
     stamp = f"{time.time_ns() // 1_000_000:012x}"
-    chance = os.urandom(10 * number).hex()
-    return [stamp + chance[at : at + 20] for at in range(0, 20 * number, 20)]
+    return [stamp + new_id()[:20] for _ in range(number)]
 
 
 async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
@@ -71,7 +71,7 @@ async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> li
             "payloads": [message.payload for message in messages],
             "content_types": [message.content_type for message in messages],
             "priorities": [message.priority for message in messages],
-            "headers": [json.dumps(message.headers) for message in messages],
+            "headers": [json.dumps(message.headers) if message.headers else "{}" for message in messages],
         },
     )
     places = {row[0] for row in await cursor.fetchall()}

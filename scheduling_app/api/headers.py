@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from broker_project.lib.errors import BrokerError
 
@@ -52,22 +53,28 @@ class RepeatedHeader(BrokerError):
 
 @dataclass(frozen=True)
 class Headers:
-    """Names in any case; a value is what was sent, as Latin-1 text."""
+    """Asked for by names in any case; a value is what was sent, as Latin-1 text."""
 
-    values: dict[str, list[str]]
+    values: dict[bytes, bytes]
+    repeated: frozenset[bytes]
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bytes, bytes]]) -> "Headers":
-        values: dict[str, list[str]] = {}
+        """ASGI hands over names in lower case."""
+        values: dict[bytes, bytes] = {}
+        repeated = set()
         for name, value in pairs:
-            values.setdefault(name.decode("latin1").lower(), []).append(value.decode("latin1"))
-        return cls(values)
+            if name in values:
+                repeated.add(name)
+            values[name] = value
+        return cls(values, frozenset(repeated))
 
     def one(self, name: str) -> str | None:
-        found = self.values.get(name.lower(), [])
-        if len(found) > 1:
+        key = _key(name)
+        if key in self.repeated:
             raise RepeatedHeader(f"{name} was sent twice.")
-        return found[0] if found else None
+        value = self.values.get(key)
+        return None if value is None else value.decode("latin1")
 
     def priority(self) -> int:
         text = self.one("X-Broker-Message-Priority")
@@ -85,7 +92,9 @@ class Headers:
 
     def metadata(self) -> dict[str, str]:
         """The headers to keep and to replay, under the names that the producer gave."""
-        listed = self.one("X-Broker-Metadata-Headers") or ""
+        listed = self.one("X-Broker-Metadata-Headers")
+        if not listed:
+            return {}
         kept = {name: self._kept(name) for name in (part.strip() for part in listed.split(",")) if name}
         check_size(kept)
         return kept
@@ -101,6 +110,11 @@ class Headers:
         if len(text) > MAX_CONTENT_TYPE:
             raise InvalidContentType
         return text
+
+
+@lru_cache(1_000)
+def _key(name: str) -> bytes:
+    return name.lower().encode("latin1")
 
 
 def check_name(name: str) -> str:
