@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from psycopg import AsyncConnection
 
@@ -37,9 +37,8 @@ SELECT arrived.place FROM arrived JOIN stored USING (id)
 """
 
 
-@dataclass(frozen=True)
-class Incoming:
-    """A message that has passed the door."""
+class Incoming(NamedTuple):
+    """A message that has passed the door. A tuple: a batch makes ten thousand of them."""
 
     channel_id: int
     producer_id: int

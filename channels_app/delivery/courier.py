@@ -81,7 +81,8 @@ class Courier:
             elsewhere = max(0, target.in_flight - unsettled)
             turn = Turn(target, hand, elsewhere=elsewhere, now=asyncio.get_running_loop().time())
             if target.is_half_open:
-                return await self._probe(connection, turn, hand)
+                await self._probe(connection, turn, hand)
+                return None
             return await self._run(connection, turn, hand)
 
     async def _run(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> float | None:

@@ -50,10 +50,11 @@ class Batch:
 
 async def read_batch(items: Iterator[Any], channel: Entry, producer: Entry) -> Batch:
     """Reads item by item; what is refused is remembered, so that the client hears of all of it."""
-    batch, fresh_ids, began = Batch(channel, producer), _fresh_ids(), time.perf_counter()
+    batch, fresh_ids, most = Batch(channel, producer), _fresh_ids(), settings.MAX_BATCH_MESSAGES
+    began = time.perf_counter()
     for place, item in enumerate(items):
-        if place >= settings.MAX_BATCH_MESSAGES:
-            raise TooManyMessages(f"A batch has at most {settings.MAX_BATCH_MESSAGES} messages.")
+        if place >= most:
+            raise TooManyMessages(f"A batch has at most {most} messages.")
         try:
             batch.messages[place] = read_item(item, channel.row_id, producer.row_id, fresh_ids)
         except ItemRefused as refusal:

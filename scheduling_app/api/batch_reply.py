@@ -55,19 +55,12 @@ def one_by_one(batch: Batch, address: str, used: Mapping[int, bool]) -> Reply:
 def _result(place: int, batch: Batch, address: str, used: Mapping[int, bool]) -> dict[str, Any]:
     refusal = batch.refused.get(place)
     if refusal is not None:
-        error = _error(_path(place, refusal), refusal.error)
-        return {"status": 400, **error}
+        return {"status": 400, **_error(_path(place, refusal), refusal.error)}
     location = address + batch.messages[place].message_id
-    if place in used:
-        error = DuplicateMessage()
-        return {
-            "status": 409,
-            "code": error.code,
-            "detail": error.detail,
-            "location": location,
-            "samePayload": used[place],
-        }
-    return {"status": 201, "location": location}
+    if place not in used:
+        return {"status": 201, "location": location}
+    error = _error(f"[{place}].messageId", DuplicateMessage())
+    return {"status": 409, **error, "location": location, "samePayload": used[place]}
 
 
 def _path(place: int, refusal: ItemRefused) -> str:

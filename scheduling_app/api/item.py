@@ -62,7 +62,8 @@ class ItemRefused(Exception):
 def read_item(item: Any, channel_id: int, producer_id: int, fresh_ids: Iterator[str]) -> Incoming:
     """The message that an item stands for; without an id of its own it gets the next fresh one."""
     fields = _fields(item)
-    _read("scheduledFor", refuse_a_time, fields.get("scheduledFor"))
+    if "scheduledFor" in fields:
+        _read("scheduledFor", refuse_a_time, fields["scheduledFor"])
     payload, content_type = _payload(fields)
     if "contentType" in fields:
         content_type = _read("contentType", _content_type, fields["contentType"])
@@ -90,8 +91,9 @@ def _fields(item: Any) -> dict[str, Any]:
             raise ItemRefused(key[:100], UnknownField())
         if name in fields:
             raise ItemRefused(name, RepeatedField())
-        fields[name] = value
-    return {name: value for name, value in fields.items() if value is not None}
+        if value is not None:
+            fields[name] = value
+    return fields
 
 
 def _read(field: str, reader: Callable[[Any], Any], value: Any) -> Any:

@@ -12,11 +12,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as plain_text
 
-from tests.acceptance.receiver import Receiver, receiving
+from tests.acceptance.engine import CELERY, WORKER, Engine
+from tests.acceptance.receiver import Receiver
 from tests.acceptance.servers import ROOT, Broker, wait_until
-from tests.acceptance.test_delivery import CELERY, WORKER, Engine, engine
-
-__all__ = ["engine"]
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
 FAILING = "broker_scrape_errors", 1.0
@@ -26,12 +24,6 @@ UPDATE delivery_job SET created_at = now() - make_interval(secs => 7200)
 WHERE priority = 0 AND channel_id = (SELECT id FROM channel WHERE public_id = %s)
 """
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
 
 
 @pytest.fixture

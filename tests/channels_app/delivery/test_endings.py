@@ -1,6 +1,7 @@
 """Jobs that end without a try."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -32,7 +33,7 @@ def consumer(channel: Channel) -> Consumer:
     return make_consumer(channel)
 
 
-def ago(seconds: float) -> dict[str, object]:
+def ago(seconds: float) -> dict[str, Any]:
     return {"expires_at": timezone.now() - timedelta(seconds=seconds)}
 
 
