@@ -13,7 +13,8 @@ def door_pool() -> AsyncConnectionPool:
         settings.DATABASE_URL,
         kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
         min_size=1,
-        max_size=4,
+        # Two writers of groups, two of batches, and those who look something up.
+        max_size=6,
         timeout=3,
         open=False,
         check=AsyncConnectionPool.check_connection,

@@ -82,7 +82,7 @@ class MessageOut(serializers.Serializer[Message]):
     expungedAt = serializers.DateTimeField(source="expunged_at", allow_null=True)
     status = serializers.ChoiceField(choices=MessageStatus.names, source="status_name")
     priority = serializers.IntegerField()
-    headers = serializers.DictField(child=serializers.CharField())
+    headers = serializers.DictField(source="header_texts", child=serializers.CharField())
     jobs = JobOut(many=True)
 
     def to_representation(self, message: Message) -> dict[str, Any]:

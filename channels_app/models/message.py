@@ -81,6 +81,11 @@ class Message(models.Model):
             return None
 
     @property
+    def header_texts(self) -> dict[str, str]:
+        """Values are kept as a character for each byte; most producers mean UTF-8."""
+        return {name: _as_text(value) for name, value in self.headers.items()}
+
+    @property
     def payload_base64(self) -> str:
         return base64.b64encode(self.payload).decode()
 
@@ -96,3 +101,10 @@ class MessageKey(models.Model):
 
     class Meta:
         db_table = "message_key"
+
+
+def _as_text(value: str) -> str:
+    try:
+        return value.encode("latin1").decode()
+    except UnicodeError:
+        return value
