@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL
@@ -24,22 +24,21 @@ from benchmarks.prepared import CHANNEL_TOKEN, PRODUCER, PRODUCER_TOKEN
 from broker_project import embedded
 from broker_project.cli import launch, prepare
 from broker_project.cli.launch import Launch
-from broker_project.cli.parts import PARTS, Part
+from broker_project.cli.parts import PARTS
 from broker_project.cli.plan import Plan
 from broker_project.cli.surroundings import DEFAULT_SETTINGS
 
-# The parts that do the work; Flower and Echo only look on.
+# The parts that do the work; Flower and Echo only look on. The web server always runs, scenarios start the others.
 WEB, DISPATCH, DELIVERY, BEAT = "web", "worker-dispatch", "worker-delivery", "beat"
-ALL = (WEB, DISPATCH, DELIVERY, BEAT)
+WORKERS = (DISPATCH, DELIVERY, BEAT)
 PATIENCE_SECONDS = 600.0
-# Whatever .env says: the defaults are measured, without the limits on management calls.
+# Knobs of the environment and of .env count, so that they can be tried; but for these.
 OWN = {
     "DJANGO_SETTINGS_MODULE": DEFAULT_SETTINGS,
     "EGRESS_ALLOW": "127.0.0.0/8",
     "REGISTRY_FILE": "none.toml",
     "MANAGEMENT_RATE_PER_SECOND": "0",
     "REFUSALS_PER_MINUTE": "0",
-    "LOG_LEVEL": "WARNING",
 }
 WIPE: LiteralString = (
     "TRUNCATE message, message_key, delivery_job, delivery_attempt, counter, counter_delta RESTART IDENTITY"
@@ -60,7 +59,7 @@ class Broker:
     plan: Plan
     api_key: str
     database: "psycopg.Connection[tuple[Any, ...]]"
-    processes: dict[str, tuple[Part, "subprocess.Popen[bytes]"]] = field(default_factory=dict)
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _made: int = 0
 
     @property
@@ -84,26 +83,29 @@ class Broker:
         """Start them and go on at once."""
         started = [launch.of_part(part, self.plan) for part in PARTS if _is_of(part.name, kinds)]
         for one in started:
-            self.processes[one.part.name] = (one.part, self._spawn(one))
+            self.processes[one.part.name] = self._spawn(one)
         return started
 
     def stop(self, *kinds: str) -> None:
+        """At once: nothing that they hold is needed any more."""
         for name in [name for name in self.processes if _is_of(name, kinds)]:
-            _end(*self.processes.pop(name))
+            process = self.processes.pop(name)
+            os.killpg(process.pid, SIGKILL)
+            process.wait()
 
     def rss_bytes(self, kind: str) -> int:
-        found = [process.pid for name, (_, process) in self.processes.items() if _is_of(name, (kind,))]
+        found = [process.pid for name, process in self.processes.items() if _is_of(name, (kind,))]
         return sum(psutil.Process(pid).memory_info().rss for pid in found)
 
     def wipe(self) -> None:
-        """Every scenario begins with empty tables, an empty Redis, and no part running."""
-        self.stop(*ALL)
+        """Every scenario begins with empty tables, an empty Redis, and no worker running."""
+        self.stop(*WORKERS)
         self.database.execute(WIPE)
         with redis.Redis.from_url(self.plan.urls["REDIS_URL"]) as client:
             client.flushall()
 
     def channel(self, **urls: str) -> Channel:
-        """A new channel with a push consumer for each URL. The web server must be running."""
+        """A new channel with a push consumer for each URL."""
         self._made += 1
         name = f"bench-{self._made}"
         self._put(f"/producer/{PRODUCER}", {"token": PRODUCER_TOKEN})
@@ -172,7 +174,7 @@ class Broker:
 
 @contextmanager
 def brokers() -> Iterator[Broker]:
-    """The services with a prepared database; scenarios start the parts they need."""
+    """The services with a prepared database, and a web server."""
     with tempfile.TemporaryDirectory(prefix="broker-bench-") as name:
         directory = Path(name).resolve()
         # Run by root, PostgreSQL is another account's process, which must get in.
@@ -183,9 +185,10 @@ def brokers() -> Iterator[Broker]:
             with psycopg.connect(urls["DATABASE_URL"], autocommit=True) as database:
                 broker = Broker(plan, prepared.api_key or "", database)
                 try:
+                    broker.start(WEB)
                     yield broker
                 finally:
-                    broker.stop(*ALL)
+                    broker.stop(WEB, *WORKERS)
 
 
 def _is_of(name: str, kinds: tuple[str, ...]) -> bool:
@@ -197,14 +200,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _end(part: Part, process: "subprocess.Popen[bytes]") -> None:
-    for signal, seconds in part.manners:
-        process.send_signal(signal)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
-            break
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, SIGKILL)
-    process.wait()

@@ -4,11 +4,30 @@ from collections.abc import Callable
 
 from benchmarks.bench import Bench
 from benchmarks.figures import Figure
-from benchmarks.scenarios import deliver, publish
+from benchmarks.scenarios import (
+    batch,
+    claim,
+    counts,
+    deliver,
+    hang,
+    idle,
+    memory,
+    mixed,
+    neighbour,
+    publish,
+    slow,
+)
 
-Scenario = Callable[[Bench], list[Figure]]
-
-SCENARIOS: dict[str, Scenario] = {
+SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "publish": publish.run,
+    "batch": batch.run,
     "deliver": deliver.run,
+    "mixed": mixed.run,
+    "idle": idle.run,
+    "hang": hang.run,
+    "slow": slow.run,
+    "neighbour": neighbour.run,
+    "claim": claim.run,
+    "counts": counts.run,
+    "memory": memory.run,
 }

@@ -5,7 +5,6 @@ from statistics import mean
 from benchmarks import references
 from benchmarks.backlog import drain, fill
 from benchmarks.bench import Bench
-from benchmarks.broker import WEB
 from benchmarks.figures import Figure, ratio_at_least
 
 AGAINST = "bare HTTP client"
@@ -25,9 +24,7 @@ def run(bench: Bench) -> list[Figure]:
 
 
 def _to(bench: Bench, consumers: int) -> float:
-    with bench.broker.running(WEB):
-        channel = bench.broker.channel(
-            **{f"k{n}": bench.receiver.url(f"/ok/deliver-{consumers}-{n}") for n in range(consumers)}
-        )
-        fill(bench, channel, bench.size(20_000, 200))
-        return drain(bench, channel)
+    urls = {f"k{n}": bench.receiver.url(f"/ok/deliver-{consumers}-{n}") for n in range(consumers)}
+    channel = bench.broker.channel(**urls)
+    fill(bench, channel, bench.size(20_000, 200))
+    return drain(bench, channel)

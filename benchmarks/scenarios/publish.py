@@ -5,7 +5,7 @@ from statistics import median
 from benchmarks import references
 from benchmarks.backlog import wait_for_fan_out
 from benchmarks.bench import Bench
-from benchmarks.broker import ALL, DISPATCH, WEB, Channel
+from benchmarks.broker import DISPATCH, WORKERS, Channel
 from benchmarks.figures import Figure, at_most, ratio_at_least
 from benchmarks.load import Loaded
 
@@ -14,10 +14,9 @@ TARGET, P99 = ratio_at_least(0.6), at_most(30.0)
 
 
 def run(bench: Bench) -> list[Figure]:
-    with bench.broker.running(WEB):
-        alone, bare_alone = _measure(bench, bench.broker.channel())
+    alone, bare_alone = _measure(bench, bench.broker.channel())
     bench.broker.wipe()
-    with bench.broker.running(*ALL):
+    with bench.broker.running(*WORKERS):
         beside, bare = _measure(bench, bench.broker.channel())
     return [
         Figure("publish", "messages/s", rate(beside), bare, AGAINST, TARGET),
