@@ -76,7 +76,7 @@ class Answering(asyncio.Protocol):
             return self._tell(self._seen[path.removeprefix(SEEN)].as_json())
         seen = self._seen[path]
         seen.note(head)
-        if wait := _wait(path, len(seen.at)):
+        if wait := wait_seconds(path, len(seen.at)):
             asyncio.get_running_loop().call_later(wait, self._write, ANSWER)
         else:
             self._write(ANSWER)
@@ -91,7 +91,7 @@ class Answering(asyncio.Protocol):
             self._transport.write(answer)
 
 
-def _wait(path: str, count: int) -> float:
+def wait_seconds(path: str, count: int) -> float:
     if path.startswith("/hang/"):
         return HANG_SECONDS
     return SLOW_SECONDS if path.startswith("/slow/") and count % SLOW_EVERY == 0 else 0.0

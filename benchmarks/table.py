@@ -40,4 +40,4 @@ def number(value: float | None) -> str:
 def _target(target: Target | None) -> str:
     if target is None:
         return ""
-    return f"{'ratio ' if target.of_ratio else ''}{'<=' if target.at_most else '>='} {target.limit:g}"
+    return f"{'ratio ' if target.of_ratio else ''}{'<=' if target.at_most else '>='} {number(target.limit)}"
