@@ -1,4 +1,4 @@
-"""test and lint; bench and report, which are not there yet."""
+"""test and lint; report, which is not there yet."""
 
 import argparse
 import os
@@ -53,7 +53,7 @@ def add_to(commands: arguments.Commands) -> None:
         "lint", help="run every check but the tests", description="Run ruff, mypy, import-linter, …"
     )
     lint.set_defaults(run=_lint)
-    for name in ("bench", "report"):
+    for name in ("report",):
         later = commands.add_parser(name, help="not part of this version yet")
         later.set_defaults(run=_later, name=name)
 

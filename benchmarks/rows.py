@@ -1,0 +1,40 @@
+"""Rows made by the statement, millions of them, where coming in by the door would take too long.
+
+They are vacuumed as rows that have been there for a while are, so that autovacuum does not come in between.
+"""
+
+from typing import LiteralString
+
+from benchmarks.broker import Broker, Channel
+
+A_STATEMENT = 50_000
+# Dispatched already, so that only what a scenario is about is looked for.
+MESSAGES: LiteralString = """
+INSERT INTO message (channel_id, producer_id, message_id, payload, content_type, priority, headers, status, received_at)
+SELECT %(channel)s, 1, 'm-' || n, 'x', 'text/plain', 0, '{}', 101, now()
+FROM generate_series(%(first)s::int, %(last)s::int) AS n
+"""
+JOBS: LiteralString = """
+INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, next_attempt_at)
+SELECT id, channel_id, %(consumer)s, 0, now() + make_interval(secs => %(wait)s::float8)
+FROM message WHERE channel_id = %(channel)s ORDER BY id LIMIT %(count)s
+"""
+WITHOUT_TRIGGERS: LiteralString = "SET session_replication_role = 'replica'"
+WITH_TRIGGERS: LiteralString = "RESET session_replication_role"
+
+
+def add_messages(broker: Broker, channel: Channel, count: int) -> None:
+    """With their counters. In pieces, as the triggers keep every new row of a statement in memory."""
+    for first in range(1, count + 1, A_STATEMENT):
+        last = min(count, first + A_STATEMENT - 1)
+        broker.database.execute(MESSAGES, {"channel": channel.row_id, "first": first, "last": last})
+    broker.database.execute("VACUUM (ANALYZE) message")
+
+
+def add_jobs(broker: Broker, channel: Channel, count: int, wait_seconds: float | None = None) -> None:
+    """A job for each of the channel's first messages, without counters; ready, or waiting for a retry."""
+    told = {"channel": channel.row_id, "consumer": channel.consumers[0], "count": count, "wait": wait_seconds}
+    broker.database.execute(WITHOUT_TRIGGERS)
+    broker.database.execute(JOBS, told)
+    broker.database.execute(WITH_TRIGGERS)
+    broker.database.execute("VACUUM (ANALYZE) delivery_job")

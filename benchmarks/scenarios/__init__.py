@@ -1,0 +1,33 @@
+"""One file a scenario. Each says what it comes to, beside its references and targets."""
+
+from collections.abc import Callable
+
+from benchmarks.bench import Bench
+from benchmarks.figures import Figure
+from benchmarks.scenarios import (
+    batch,
+    claim,
+    counts,
+    deliver,
+    hang,
+    idle,
+    memory,
+    mixed,
+    neighbour,
+    publish,
+    slow,
+)
+
+SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
+    "publish": publish.run,
+    "batch": batch.run,
+    "deliver": deliver.run,
+    "mixed": mixed.run,
+    "idle": idle.run,
+    "hang": hang.run,
+    "slow": slow.run,
+    "neighbour": neighbour.run,
+    "claim": claim.run,
+    "counts": counts.run,
+    "memory": memory.run,
+}
