@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("tests.chaos.invariants", "tests.chaos.load")
-
 from tests.chaos.broker import Broker, running
 from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scale import LONG, SHORT, Scale
@@ -46,8 +44,8 @@ def falls(broker: Broker, record_property: Callable[[str, object], None]) -> Ite
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    # What a fixture notes at its end is told with the teardown, whose reports have no word of their own.
-    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("", []):
-        for name, value in report.user_properties:
+    # The report of a teardown carries whatever was noted for its test, and stands under no word of its own.
+    for report in terminalreporter.stats.get("", []):
+        for name, value in report.user_properties if report.when == "teardown" else []:
             if name == FIGURE:
                 terminalreporter.write_line(f"{report.nodeid}: {value}")

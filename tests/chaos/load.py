@@ -108,7 +108,7 @@ class Load:
 def add_channel(broker: Broker, callbacks: list[str], kind: str = "") -> str:
     """A channel of its own with a consumer, k0, k1, … per callback."""
     channel = f"{kind}-{uuid.uuid4().hex[:8]}"
-    broker.put(f"/channel/{channel}", token="open")
+    broker.put(f"/channel/{channel}", token="open", retryPolicy={"retries": 20})
     for number, url in enumerate(callbacks):
         path = f"/channel/{channel}/consumer/k{number}"
         broker.put(path, token="mine", callbackUrl=url, timeoutSeconds=TIMEOUT_SECONDS)

@@ -50,7 +50,7 @@ def test_a_delivery_worker_that_is_asked_to_stop_ends_its_tries(
             load.flow()
 
     invariants.hold(load)
-    assert invariants.failed_tries(load) == {}
+    assert invariants.reasons(load) == set()
     assert load.troubles == []
 
 
