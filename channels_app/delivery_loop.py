@@ -32,8 +32,8 @@ class DeliveryLoop:
             raise
 
     def stop(self) -> None:
-        stopping = self._courier.stop(GRACE_SECONDS)
-        asyncio.run_coroutine_threadsafe(stopping, self._loop).result(2 * GRACE_SECONDS)
+        closing = _close_courier(self._courier)
+        asyncio.run_coroutine_threadsafe(closing, self._loop).result(2 * GRACE_SECONDS)
 
 
 async def _open_courier() -> Courier:
@@ -51,6 +51,13 @@ async def _open_courier() -> Courier:
     courier = Courier(pool, open_session(egress), ring_deliver, ring_promote)
     await courier.start()
     return courier
+
+
+async def _close_courier(courier: Courier) -> None:
+    """First its tries and their outcomes, then what they go through."""
+    await courier.stop(GRACE_SECONDS)
+    await courier.session.close()
+    await courier.pool.close()
 
 
 class _Holder:

@@ -46,7 +46,8 @@ def add_to(commands: arguments.Commands) -> None:
         commands,
         "test",
         help="run every check, or pytest with your arguments",
-        description="Run every check on a PostgreSQL and a Redis of its own; with arguments, pytest alone with those.",
+        description="Run every check on a PostgreSQL and a Redis of its own; with arguments, pytest alone with those. "
+        "--chaos first: the tests that kill and stop parts of a running broker, at length.",
         run=_test,
     )
     lint = commands.add_parser(
@@ -62,7 +63,12 @@ def _test(options: argparse.Namespace) -> int:
     if arguments.asks_for_help(options):
         return 0
     lint = {} if options.arguments else LINT
-    return _run(lint | {"pytest": ["-m", "pytest", *(options.arguments or ALL_TESTS)]})
+    return _run(lint | {"pytest": ["-m", "pytest", *pytest_words(options.arguments)]})
+
+
+def pytest_words(words: list[str]) -> list[str]:
+    """An option that only the chaos tests know means their folder."""
+    return ["tests/chaos", *words] if words[:1] == ["--chaos"] else words or ALL_TESTS
 
 
 def _lint(_options: argparse.Namespace) -> int:

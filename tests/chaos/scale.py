@@ -1,0 +1,20 @@
+"""How much a chaos test does: little in `./broker test`, much in `./broker test --chaos`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    # Messages a second, all publishers together.
+    per_second: float
+    # Messages that must come and go before a blow, and again after it.
+    between: int
+    blows: int
+    redis_away_seconds: float
+    redis_frozen_seconds: float
+    # Whether the lease of a job that is killed again and again is waited for, or the test moves its clock.
+    waits_for_leases: bool
+
+
+SHORT = Scale(200, 100, 1, redis_away_seconds=3, redis_frozen_seconds=5, waits_for_leases=False)
+LONG = Scale(500, 2_000, 3, redis_away_seconds=10, redis_frozen_seconds=30, waits_for_leases=True)
