@@ -23,8 +23,8 @@ def run(bench: Bench) -> list[Figure]:
     with bench.broker.running(*WORKERS):
         batch, single, copied = _measure(bench, bench.broker.channel())
     return [
-        Figure(WHAT, UNIT, batch, single, "single publish", OF_SINGLE),
-        Figure(WHAT, UNIT, batch, copied, "bare COPY", OF_COPY),
+        Figure(f"{WHAT}, of single", UNIT, batch, single, "single publish", OF_SINGLE),
+        Figure(f"{WHAT}, of COPY", UNIT, batch, copied, "bare COPY", OF_COPY),
         Figure(f"{WHAT}, no worker running", UNIT, alone),
     ]
 
