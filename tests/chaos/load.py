@@ -17,7 +17,7 @@ from tests.chaos.scale import Scale
 # Where the consumers of each channel are posted to.
 LAYOUT = {"one": ["now"], "two": ["now", "now"], "slow": ["now", "slow"]}
 # The lease of a killed worker is this and 15 seconds.
-TIMEOUT_SECONDS = 5
+TIMEOUT_SECONDS = 2
 PUBLISHERS = 4
 AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
@@ -105,13 +105,13 @@ class Load:
         assert not any(thread.is_alive() for thread in threads), "a publisher never had its last message accepted"
 
 
-def add_channel(broker: Broker, callbacks: list[str], kind: str = "") -> str:
+def add_channel(broker: Broker, callbacks: list[str], kind: str = "", timeout_seconds: float = TIMEOUT_SECONDS) -> str:
     """A channel of its own with a consumer, k0, k1, … per callback."""
     channel = f"{kind}-{uuid.uuid4().hex[:8]}"
     broker.put(f"/channel/{channel}", token="open", retryPolicy={"retries": 20})
     for number, url in enumerate(callbacks):
         path = f"/channel/{channel}/consumer/k{number}"
-        broker.put(path, token="mine", callbackUrl=url, timeoutSeconds=TIMEOUT_SECONDS)
+        broker.put(path, token="mine", callbackUrl=url, timeoutSeconds=timeout_seconds)
     return channel
 
 

@@ -57,7 +57,8 @@ def test_a_delivery_worker_that_is_asked_to_stop_ends_its_tries(
 def test_a_worker_killed_four_times_under_one_job_still_delivers_it(
     broker: Broker, receiver: Receiver, scale: Scale
 ) -> None:
-    channel = add_channel(broker, [f"{receiver.url}/held"])
+    # Long enough to find the worker and kill it before its try times out.
+    channel = add_channel(broker, [f"{receiver.url}/held"], "held", timeout_seconds=10)
     assert post(http.client.HTTPConnection(*broker.address), channel, "stubborn") == 201
 
     for attempt in range(1, 5):
