@@ -1,5 +1,7 @@
 """The application that the web server runs: the frame with the broadcast door, then Django in threads."""
 
+import gc
+
 from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
@@ -27,3 +29,7 @@ application = Frame(
     on_start=[open_door_pool, keep_fresh, broadcast.start_door],
     on_stop=[broadcast.stop_door, close_door_pool],
 )
+
+# What is here stays: looking through it for garbage again and again is time lost for requests.
+gc.collect()
+gc.freeze()

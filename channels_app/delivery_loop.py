@@ -5,8 +5,8 @@ import threading
 
 import uvloop
 from django.conf import settings
-from psycopg_pool import AsyncConnectionPool
 
+from broker_project.lib.async_pool import async_pool
 from broker_project.lib.egress import allowed_from
 from channels_app.delivery.courier import Courier
 from channels_app.delivery.webhook import open_session
@@ -38,15 +38,7 @@ class DeliveryLoop:
 
 async def _open_courier() -> Courier:
     egress = allowed_from(settings.EGRESS_ALLOW)
-    pool = AsyncConnectionPool(
-        settings.DATABASE_URL,
-        kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
-        min_size=2,
-        max_size=settings.DELIVERY_THREADS + 8,
-        timeout=5,
-        open=False,
-        check=AsyncConnectionPool.check_connection,
-    )
+    pool = async_pool(min_size=2, max_size=settings.DELIVERY_THREADS + 8, timeout=5)
     await pool.open()
     courier = Courier(pool, open_session(egress), ring_deliver, ring_promote)
     await courier.start()

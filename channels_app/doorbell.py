@@ -22,7 +22,8 @@ from channels_app.metrics.activity import count_rings
 log = structlog.get_logger(__name__)
 
 HELD_MS = 1_000
-GATHER_SECONDS = 0.002
+# The first ring goes at once; those of the next moment go together.
+GATHER_SECONDS = 0.01
 REST_SECONDS = 1.0
 # A ring that nobody answered by then is worth nothing: the sweeps have rung again.
 EXPIRES_SECONDS = 10.0
@@ -60,6 +61,8 @@ class Doorbell:
         threading.Thread(target=self._work, name="doorbell", daemon=True).start()
 
     def ring(self, bell: Bell) -> None:
+        if bell in self._rung:
+            return
         with self._changed:
             self._rung[bell] = None
             self._changed.notify()

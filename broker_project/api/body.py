@@ -1,6 +1,5 @@
 """A request body is read to its end, or the request never happened."""
 
-import asyncio
 from collections.abc import Iterable
 
 from asgiref.typing import ASGIReceiveCallable, ASGIReceiveEvent
@@ -14,12 +13,6 @@ class PayloadTooLarge(BrokerError):
     status = 413
 
 
-class BodyTimeout(BrokerError):
-    """The body did not arrive in time. Nothing was stored."""
-
-    status = 408
-
-
 class ClientGone(Exception):
     """The client left before its body was complete; there is nobody to answer."""
 
@@ -29,20 +22,11 @@ async def read_body(
     headers: Iterable[tuple[bytes, bytes]],
     *,
     max_bytes: int,
-    timeout_seconds: float,
 ) -> bytes:
-    """The whole body, within its size and time. A length that is announced too large is refused unread."""
+    """The whole body, within its size; its time is the protocol's. One announced too large is refused unread."""
     announced = next((int(value) for name, value in headers if name == b"content-length"), 0)
     if announced > max_bytes:
         raise PayloadTooLarge(f"The body is larger than {max_bytes} bytes.")
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            return await _collect(receive, max_bytes)
-    except TimeoutError as error:
-        raise BodyTimeout from error
-
-
-async def _collect(receive: ASGIReceiveCallable, max_bytes: int) -> bytes:
     body = bytearray()
     while True:
         event = await receive()

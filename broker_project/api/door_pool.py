@@ -2,23 +2,15 @@
 
 from functools import cache
 
-from django.conf import settings
 from psycopg_pool import AsyncConnectionPool
+
+from broker_project.lib.async_pool import async_pool
 
 
 @cache
 def door_pool() -> AsyncConnectionPool:
-    """Opened at start; a connection that PostgreSQL has dropped is replaced before it is handed out."""
-    return AsyncConnectionPool(
-        settings.DATABASE_URL,
-        kwargs={"autocommit": True, "options": settings.SESSION_LIMITS, "connect_timeout": 5},
-        min_size=1,
-        # Two writers of groups, two of batches, and those who look something up.
-        max_size=6,
-        timeout=3,
-        open=False,
-        check=AsyncConnectionPool.check_connection,
-    )
+    """Opened at start: two writers of groups, two of batches, and those who look something up."""
+    return async_pool(min_size=1, max_size=6, timeout=3)
 
 
 async def open_door_pool() -> None:

@@ -142,7 +142,6 @@ class Frame:
             receive,
             scope["headers"],
             max_bytes=route.max_bytes if route else settings.MAX_PAYLOAD_BYTES,
-            timeout_seconds=settings.BODY_TIMEOUT_SECONDS,
         )
         sender.body_was_read = True
         if self.secrets and (route is None or route.signed):

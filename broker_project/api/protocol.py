@@ -1,10 +1,13 @@
-"""uvicorn's HTTP protocol with a limit on what a client may send before its headers are complete.
+"""uvicorn's HTTP protocol with limits on how much and how long a client may send before its request is whole.
 
-The parser itself has none: one endless header, or one that never ends, would be kept in memory.
+The parser itself has none: one endless header, or a body that drips, would be kept for ever. A request that arrives in
+one piece costs no timer.
 """
 
 from asyncio import TimerHandle, Transport
+from enum import Enum, auto
 
+from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from broker_project.api import problems
@@ -25,62 +28,95 @@ class HeadTimeout(BrokerError):
     status = 408
 
 
+class BodyTimeout(BrokerError):
+    """The body did not arrive in time. Nothing was stored."""
+
+    status = 408
+
+
 class HeadTooLarge(BrokerError):
     """The request's headers do not end."""
 
     status = 431
 
 
-class GuardedProtocol(HttpToolsProtocol):
-    """Counts and times the request's head; a request under way is left to the frame."""
+class Phase(Enum):
+    """What of a request is on its way."""
 
-    _in_head = True
+    NOTHING = auto()
+    HEAD = auto()
+    BODY = auto()
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """Counts the bytes of the request's head, and times both its parts."""
+
+    # A connection that says nothing is timed like a head.
+    _phase = Phase.HEAD
+    _timed: Phase | None = None
     _head_bytes = 0
-    _head_timer: TimerHandle | None = None
+    _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, HeadTimeout())
+        self._time(Phase.HEAD)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
+        self._time(Phase.NOTHING)
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head = True
+        self._phase = Phase.HEAD
         self._head_bytes = 0
-        if self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, HeadTimeout())
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
-        self._stop_timer()
+        self._phase = Phase.BODY
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        self._phase = Phase.NOTHING
+        super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
+        if self._phase is Phase.HEAD:
             # What came before this piece: the piece itself may carry the rest of the head and a body.
             if self._head_bytes > HEAD_BYTES:
                 self._refuse(HeadTooLarge())
                 return
             self._head_bytes += len(data)
         super().data_received(data)
+        if self._phase is not self._timed:
+            self._time(self._phase)
 
-    def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _time(self, phase: Phase) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timed = phase
+        if phase is Phase.HEAD:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._too_late, HeadTimeout)
+        elif phase is Phase.BODY:
+            self._timer = self.loop.call_later(settings.BODY_TIMEOUT_SECONDS, self._too_late, BodyTimeout)
+
+    def _too_late(self, error: type[BrokerError]) -> None:
+        self._refuse(error())
 
     def _refuse(self, error: BrokerError) -> None:
-        """Answers and hangs up; in the middle of an answer to an earlier request it only hangs up."""
-        self._stop_timer()
+        """Answers and hangs up; in the middle of an answer, or with an earlier request in work, it only hangs up."""
+        self._time(Phase.NOTHING)
         if self.transport.is_closing():
             return
-        # None until the first request, whatever its type says.
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is None or cycle.response_complete:
+        if not self.pipeline and self._is_silent():
             body = problems.encode(error.status, error.code, error.detail)
             kind, request_id = problems.CONTENT_TYPE.encode(), new_id().encode()
             self.transport.write(_REFUSAL % (error.status, kind, len(body), request_id, body))
         self.transport.close()
+
+    def _is_silent(self) -> bool:
+        """Nothing of an answer is under way. Of a request whose body is half there none can be."""
+        # None until the first request, whatever its type says.
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            return True
+        return self._phase is Phase.BODY and not cycle.response_started

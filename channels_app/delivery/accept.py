@@ -8,6 +8,7 @@ from typing import NamedTuple
 from psycopg import AsyncConnection
 
 from broker_project.lib.ids import new_id
+from broker_project.lib.pg_arrays import Bigints, Byteas, Integers, Texts
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
 # order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,
@@ -17,8 +18,7 @@ _STORE = """
 WITH arrived AS MATERIALIZED (
     SELECT nextval('message_id_seq'::regclass) AS id, item.*
     FROM unnest(
-        %(channels)b::bigint[], %(producers)b::bigint[], %(message_ids)b::text[], %(payloads)b::bytea[],
-        %(content_types)b::text[], %(priorities)b::int[], %(headers)b::text[]
+        %(channels)s, %(producers)s, %(message_ids)s, %(payloads)s, %(content_types)s, %(priorities)s, %(headers)s
     ) WITH ORDINALITY AS item (channel_id, producer_id, message_id, payload, content_type, priority, headers, place)
     ORDER BY place
 ), taken AS (
@@ -64,13 +64,13 @@ async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> li
     cursor = await connection.execute(
         _STORE,
         {
-            "channels": [message.channel_id for message in messages],
-            "producers": [message.producer_id for message in messages],
-            "message_ids": [message.message_id for message in messages],
-            "payloads": [message.payload for message in messages],
-            "content_types": [message.content_type for message in messages],
-            "priorities": [message.priority for message in messages],
-            "headers": [json.dumps(message.headers) if message.headers else "{}" for message in messages],
+            "channels": Bigints([message.channel_id for message in messages]),
+            "producers": Bigints([message.producer_id for message in messages]),
+            "message_ids": Texts([message.message_id for message in messages]),
+            "payloads": Byteas([message.payload for message in messages]),
+            "content_types": Texts([message.content_type for message in messages]),
+            "priorities": Integers([message.priority for message in messages]),
+            "headers": Texts([json.dumps(message.headers) if message.headers else "{}" for message in messages]),
         },
     )
     places = {row[0] for row in await cursor.fetchall()}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from psycopg import AsyncConnection
 
+from broker_project.lib.pg_arrays import Bigints, Doubles, Integers, Texts
 from channels_app.delivery.claim import Job
 from channels_app.delivery.retry import Outcome, Verdict, decide, decide_probe
 from channels_app.delivery.target import Target
@@ -18,8 +19,8 @@ log = structlog.get_logger(__name__)
 _SETTLE = """
 WITH outcome AS MATERIALIZED (
     SELECT * FROM unnest(
-        %(jobs)b::bigint[], %(attempts)b::int[], %(statuses)b::smallint[], %(failed)b::int[], %(waits)b::float8[],
-        %(reasons)b::text[], %(codes)b::smallint[], %(errors)b::text[], %(answers)b::text[], %(durations)b::int[]
+        %(jobs)s, %(attempts)s, %(statuses)s, %(failed)s, %(waits)s,
+        %(reasons)s, %(codes)s, %(errors)s, %(answers)s, %(durations)s
     ) AS o (job_id, attempt, status, failed, wait, reason, code, error, answer, duration)
 ), held AS MATERIALIZED (
     SELECT j.id FROM delivery_job j JOIN outcome o ON o.job_id = j.id
@@ -90,16 +91,16 @@ async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
         cursor = await connection.execute(
             _SETTLE,
             {
-                "jobs": [one.job.job_id for one in batch],
-                "attempts": [one.job.attempt for one in batch],
-                "statuses": [one.status for one in batch],
-                "failed": [one.verdict.failures for one in batch],
-                "waits": [one.verdict.wait_seconds for one in batch],
-                "reasons": [one.outcome.reason and one.outcome.reason.value for one in batch],
-                "codes": [one.outcome.status_code for one in batch],
-                "errors": [one.outcome.error for one in batch],
-                "answers": [one.outcome.answer for one in batch],
-                "durations": [one.outcome.duration_ms for one in batch],
+                "jobs": Bigints([one.job.job_id for one in batch]),
+                "attempts": Integers([one.job.attempt for one in batch]),
+                "statuses": Integers([one.status for one in batch]),
+                "failed": Integers([one.verdict.failures for one in batch]),
+                "waits": Doubles([one.verdict.wait_seconds for one in batch]),
+                "reasons": Texts([one.outcome.reason and one.outcome.reason.value for one in batch]),
+                "codes": Integers([one.outcome.status_code for one in batch]),
+                "errors": Texts([one.outcome.error for one in batch]),
+                "answers": Texts([one.outcome.answer for one in batch]),
+                "durations": Integers([one.outcome.duration_ms for one in batch]),
             },
         )
         row = await cursor.fetchone()
