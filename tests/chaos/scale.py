@@ -16,5 +16,5 @@ class Scale:
     waits_for_leases: bool
 
 
-SHORT = Scale(200, 100, 1, redis_away_seconds=3, redis_frozen_seconds=5, waits_for_leases=False)
+SHORT = Scale(100, 60, 1, redis_away_seconds=3, redis_frozen_seconds=5, waits_for_leases=False)
 LONG = Scale(500, 2_000, 3, redis_away_seconds=10, redis_frozen_seconds=30, waits_for_leases=True)
