@@ -8,7 +8,7 @@ from django.conf import settings
 
 from broker_project.lib.async_pool import async_pool
 from broker_project.lib.egress import allowed_from
-from channels_app.delivery.courier import Courier
+from channels_app.delivery.courier import Courier, Ended
 from channels_app.delivery.webhook import open_session
 from channels_app.doorbell import ring_deliver, ring_promote
 
@@ -23,7 +23,7 @@ class DeliveryLoop:
         threading.Thread(target=self._loop.run_forever, name="delivery-loop", daemon=True).start()
         self._courier = asyncio.run_coroutine_threadsafe(_open_courier(), self._loop).result(RUN_TIMEOUT_SECONDS)
 
-    def deliver(self, consumer_id: int) -> float | None:
+    def deliver(self, consumer_id: int) -> Ended:
         running = asyncio.run_coroutine_threadsafe(self._courier.deliver(consumer_id), self._loop)
         try:
             return running.result(RUN_TIMEOUT_SECONDS)

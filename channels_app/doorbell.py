@@ -1,7 +1,8 @@
 """Rings the next step by Celery. A ring is a hint: the rows decide, and the sweeps come round anyway.
 
 Rings go from one background thread per process: with Redis away, sending would block for seconds. Rings for the same
-bell are one until somebody has answered it; whoever answers takes the bell off first, so that no later ring is lost.
+bell are one until somebody has answered it: a task works, takes the bell off, and looks once more, so that no ring is
+lost, and a consumer that is busy for a second costs one task, not a hundred.
 """
 
 import math
@@ -21,9 +22,9 @@ from channels_app.metrics.activity import count_rings
 
 log = structlog.get_logger(__name__)
 
-HELD_MS = 1_000
-# The first ring goes at once; those of the next moment go together.
-GATHER_SECONDS = 0.01
+HELD_MS = 2_000
+# The first ring goes at once; those of the next moment go together. Where a bell hangs already, somebody is at work.
+GATHER_SECONDS, GATHER_MERGED_SECONDS = 0.01, 0.05
 REST_SECONDS = 1.0
 # A ring that nobody answered by then is worth nothing: the sweeps have rung again.
 EXPIRES_SECONDS = 10.0
@@ -68,7 +69,7 @@ class Doorbell:
             self._changed.notify()
 
     def answer(self, bell: Bell) -> None:
-        """The first act of the task that was rung for."""
+        """By the task that was rung for, before its last look: what was merged into its ring is found by that look."""
         try:
             self._client.delete(bell.key)
         except redis.RedisError as error:
@@ -79,25 +80,33 @@ class Doorbell:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._rung))
                 bells, self._rung = list(self._rung), {}
-            self._send(bells)
-            time.sleep(GATHER_SECONDS)
+            time.sleep(self._send(bells))
 
-    def _send(self, bells: list[Bell]) -> None:
+    def _send(self, bells: list[Bell]) -> float:
+        """Says for how long the next are gathered."""
+        pause = GATHER_MERGED_SECONDS
         try:
             for bell in list(bells):
-                wait = bell.wait_seconds
-                if self._client.set(bell.key, 1, nx=True, px=HELD_MS + int(wait * 1000)):
-                    arguments = [] if bell.argument is None else [bell.argument]
-                    app.send_task(bell.task, arguments, countdown=wait or None, expires=wait + EXPIRES_SECONDS)
-                    count_rings("sent", bell.task)
-                else:
-                    count_rings("merged", bell.task)
+                if self._hang(bell):
+                    pause = GATHER_SECONDS
                 bells.remove(bell)
         except Exception as error:  # noqa: BLE001
             # Whatever it was, the thread lives on, and the sweeps find what these rings were for.
             log.warning("doorbell.away", error=type(error).__name__, dropped=len(bells))
             count_rings("dropped", *(bell.task for bell in bells))
-            time.sleep(REST_SECONDS)
+            return REST_SECONDS
+        return pause
+
+    def _hang(self, bell: Bell) -> bool:
+        """Rings, unless the bell hangs already."""
+        wait = bell.wait_seconds
+        if not self._client.set(bell.key, 1, nx=True, px=HELD_MS + int(wait * 1000)):
+            count_rings("merged", bell.task)
+            return False
+        arguments = [] if bell.argument is None else [bell.argument]
+        app.send_task(bell.task, arguments, countdown=wait or None, expires=wait + EXPIRES_SECONDS)
+        count_rings("sent", bell.task)
+        return True
 
 
 @cache

@@ -22,33 +22,54 @@ RETRIED: dict[str, Any] = {
     "retry_jitter": True,
     "max_retries": 5,
 }
+# Others wait for the thread: the sweeps among them.
 FAN_OUT_SECONDS = 1.0
+# Where many messages come one after another, a round of many costs as much as a round of one.
+GATHER_SECONDS, GATHER_MANY_SECONDS = 0.01, 0.05
+MANY = 20
+ROUNDS_FOR_NOTHING = 2
 
 
 @shared_task(name="channels_app.fan_out", **RETRIED)
 def fan_out() -> None:
-    """Round and round the channels that have messages waiting, a batch each, until none has."""
+    """Round and round the channels that have messages waiting, a batch each, until a moment after the last."""
+    deadline, for_nothing = time.monotonic() + FAN_OUT_SECONDS, 0
+    while time.monotonic() < deadline and for_nothing < ROUNDS_FOR_NOTHING:
+        moved = _fan_out_round()
+        for_nothing = 0 if moved else for_nothing + 1
+        if moved < fanout.MOST_JOBS:
+            time.sleep(GATHER_SECONDS if moved < MANY else GATHER_MANY_SECONDS)
     doorbell().answer(FAN_OUT)
-    deadline = time.monotonic() + FAN_OUT_SECONDS
-    while channels := fanout.waiting_channels():
-        done = [fanout.fan_out(channel_id) for channel_id in channels]
-        for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
-            ring_deliver(consumer_id)
-        count_moved("fan_out", sum(one.messages for one in done))
-        if not any(one.messages for one in done):
-            return
-        if time.monotonic() > deadline:
-            # Others wait for this thread: the sweeps among them.
-            ring_fan_out()
-            return
+    # Whoever rang while the bell still hung has stored before; whoever stores from now on rings anew.
+    if _fan_out_round():
+        ring_fan_out()
+
+
+@shared_task(name="channels_app.fan_out_left_over", **RETRIED)
+def fan_out_left_over() -> None:
+    """The net under lost rings. Where messages flow, it finds none old enough, and leaves them to the one at work."""
+    if fanout.has_left_over():
+        fan_out()
+
+
+def _fan_out_round() -> int:
+    done = [fanout.fan_out(channel_id) for channel_id in fanout.waiting_channels()]
+    for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
+        ring_deliver(consumer_id)
+    moved = sum(one.messages for one in done)
+    count_moved("fan_out", moved)
+    return moved
 
 
 @shared_task(name="channels_app.deliver", **RETRIED)
 def deliver(consumer_id: int) -> None:
+    ended = delivery_loop().deliver(consumer_id)
     doorbell().answer(deliver_bell(consumer_id))
-    again = delivery_loop().deliver(consumer_id)
-    if again is not None:
-        ring_deliver(consumer_id, again)
+    if ended.ring_in is not None:
+        ring_deliver(consumer_id, ended.ring_in)
+    elif ended.is_drained and sweeps.has_ready_jobs(consumer_id):
+        # They came while the bell still hung.
+        ring_deliver(consumer_id)
 
 
 @shared_task(name="channels_app.promote_due", **RETRIED)

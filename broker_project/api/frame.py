@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 
 import structlog
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
@@ -110,8 +111,6 @@ class Frame:
         request_id = request_id_for(scope["headers"])
         structlog.contextvars.bind_contextvars(request_id=request_id)
         sender = Sender(send, request_id)
-        # As it was sent, percent-encoded: no control character reaches a terminal.
-        path = scope["raw_path"].decode("latin1")
         try:
             await self._answer(scope, receive, sender)
         except ClientGone:
@@ -119,12 +118,12 @@ class Frame:
         except BrokerError as error:
             await sender.refuse(error)
         except Exception:
-            log.exception("request.failed", method=scope["method"], path=path)
+            log.exception("request.failed", method=scope["method"], path=_path(scope))
             await sender.refuse(ServerError())
-        milliseconds = round((time.perf_counter() - started) * 1000, 1)
-        # A broker that is busy writes no line per message: what is well is for those who debug.
-        write = log.debug if sender.status == 201 and sender.quiet else log.info
-        write("request", method=scope["method"], path=path, status=sender.status, ms=milliseconds)
+        # A broker that is busy writes no line per message.
+        if sender.status != 201 or not sender.quiet:
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
+            log.info("request", method=scope["method"], path=_path(scope), status=sender.status, ms=milliseconds)
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
         _check_head(scope)
@@ -170,13 +169,16 @@ def _request(scope: HTTPScope, body: bytes) -> Request:
     return Request(scope["method"], scope["path"], scope["query_string"], list(scope["headers"]), body, address)
 
 
+def _path(scope: HTTPScope) -> str:
+    """As it was sent, percent-encoded: no control character reaches a terminal."""
+    return (scope["raw_path"] or b"").decode("latin1")
+
+
 def _check_head(scope: HTTPScope) -> None:
     if len(scope["raw_path"] or b"") + len(scope["query_string"]) + 1 > settings.MAX_TARGET_BYTES:
         raise TargetTooLong(f"The path and query together are longer than {settings.MAX_TARGET_BYTES} bytes.")
-    size = 0
-    for name, value in scope["headers"]:
-        size += len(name) + len(value) + 4
-    if size > settings.MAX_HEADER_BYTES:
+    headers = list(scope["headers"])
+    if sum(map(len, chain.from_iterable(headers))) + 4 * len(headers) > settings.MAX_HEADER_BYTES:
         raise HeadersTooLarge(f"The headers together are larger than {settings.MAX_HEADER_BYTES} bytes.")
 
 

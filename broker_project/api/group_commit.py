@@ -18,6 +18,7 @@ Result = TypeVar("Result")
 
 # SQLSTATE classes of a row that cannot be stored: data exception, integrity violation.
 _ROW_IS_BAD = ("22", "23")
+HELP_SECONDS = 0.02
 MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 
@@ -61,7 +62,8 @@ class GroupCommit(Generic[Item, Result]):
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._writers)]
+        waits = [0.0] + [HELP_SECONDS] * (self._writers - 1)
+        self._tasks = [asyncio.create_task(self._work(wait)) for wait in waits]
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -78,9 +80,12 @@ class GroupCommit(Generic[Item, Result]):
         self._arrived.set()
         return await future
 
-    async def _work(self) -> None:
+    async def _work(self, patience_seconds: float) -> None:
+        """One writer makes the largest groups; the others step in when it is held up."""
         while True:
             await self._arrived.wait()
+            if patience_seconds:
+                await asyncio.sleep(patience_seconds)
             group = self._take()
             if group:
                 await self._store(group)

@@ -3,21 +3,21 @@
 import os
 import threading
 
-BYTES = 16
-FETCHED = 256 * BYTES
+DIGITS = 32
+FETCHED_BYTES = 4096
 
 
 class _Chance(threading.local):
-    """Per thread, so that no two ever cut the same piece."""
+    """Per thread, so that no two ever take the same piece."""
 
     def __init__(self) -> None:
-        self.store = memoryview(b"")
+        self.pieces: list[str] = []
 
     def piece(self) -> str:
-        if not self.store:
-            self.store = memoryview(os.urandom(FETCHED))
-        piece, self.store = self.store[:BYTES], self.store[BYTES:]
-        return piece.hex()
+        if not self.pieces:
+            text = os.urandom(FETCHED_BYTES).hex()
+            self.pieces = [text[at : at + DIGITS] for at in range(0, len(text), DIGITS)]
+        return self.pieces.pop()
 
 
 _chance = _Chance()
@@ -28,8 +28,8 @@ def new_id() -> str:
 
 
 def _forget() -> None:
-    _chance.store = memoryview(b"")
+    _chance.pieces = []
 
 
-# A child must not cut the same pieces as its parent.
+# A child must not take the same pieces as its parent.
 os.register_at_fork(after_in_child=_forget)

@@ -56,7 +56,7 @@ def _every(seconds: int, task: str) -> dict[str, object]:
 
 
 CELERY_BEAT_SCHEDULE = {
-    "fan out what nobody rang for": _every(1, "channels_app.fan_out"),
+    "fan out what nobody rang for": _every(1, "channels_app.fan_out_left_over"),
     "promote due retries": _every(1, "channels_app.promote_due"),
     "ring for ready jobs": _every(1, "channels_app.ring_ready"),
     "take back expired leases": _every(2, "channels_app.take_back_lost"),

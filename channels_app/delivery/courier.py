@@ -8,7 +8,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 import structlog
@@ -38,6 +38,17 @@ FULL_SECONDS = 0.05
 MOST_BYTES_IN_HAND = 64 * 1024 * 1024
 
 
+class Ended(NamedTuple):
+    """How a turn ended: in how many seconds to ring again (None: no need, or an answer will), nothing left to claim."""
+
+    ring_in: float | None
+    is_drained: bool = False
+
+
+NO_NEED = Ended(None)
+DRAINED = Ended(None, is_drained=True)
+
+
 @dataclass
 class Courier:
     pool: AsyncConnectionPool
@@ -65,51 +76,62 @@ class Courier:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._settler.stop()
 
-    async def deliver(self, consumer_id: int) -> float | None:
-        """One turn. Says in how many seconds to ring again; None: there is nothing to do, or an answer will ring."""
+    async def deliver(self, consumer_id: int) -> Ended:
+        """One turn; of two in this process the second is the first's next."""
         hand = self._hands[consumer_id]
+        if hand.has_turn:
+            hand.is_rung = True
+            return NO_NEED
+        hand.has_turn, hand.is_rung = True, False
+        try:
+            ended = await self._turn(consumer_id, hand)
+        finally:
+            hand.has_turn = False
+        return Ended(0.0) if hand.is_rung else ended
+
+    async def _turn(self, consumer_id: int, hand: Hand) -> Ended:
         # Read before the rows: what is settled in between counts as free too late, and never too early.
         unsettled = hand.unsettled
         async with self.pool.connection() as connection, turn_at(connection, consumer_id) as is_ours:
             if not is_ours:
-                return TAKEN_SECONDS
+                return Ended(TAKEN_SECONDS)
             target = await read_target(connection, consumer_id)
             if target is None or target.is_open:
-                return None
+                return NO_NEED
             if target.streak:
                 self._failing.add(consumer_id)
             elsewhere = max(0, target.in_flight - unsettled)
             turn = Turn(target, hand, elsewhere=elsewhere, now=asyncio.get_running_loop().time())
             if target.is_half_open:
                 await self._probe(connection, turn, hand)
-                return None
+                return NO_NEED
             return await self._run(connection, turn, hand)
 
-    async def _run(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> float | None:
-        again = await self._send_while_there_is_room(connection, turn, hand)
+    async def _run(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> Ended:
+        ended = await self._send_while_there_is_room(connection, turn, hand)
         if turn.has_news:
             tokens = turn.rate.tokens if turn.rate.per_second else None
             await standing.keep(connection, turn.target.consumer_id, slots=turn.slots, tokens=tokens)
-        return again
+        return ended
 
-    async def _send_while_there_is_room(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> float | None:
+    async def _send_while_there_is_room(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> Ended:
         loop = asyncio.get_running_loop()
         deadline, paused = loop.time() + TURN_SECONDS, 0.0
         while loop.time() < deadline:
             room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
             if room >= turn.worth or (room and paused):
                 if not await self._take(connection, turn, room):
-                    return None
+                    return DRAINED
                 paused = 0.0
             elif turn.is_spent:
-                return turn.rate.wait_seconds
+                return Ended(turn.rate.wait_seconds)
             elif paused >= FULL_SECONDS:
                 hand.is_hungry = True
-                return None
+                return NO_NEED
             else:
                 await asyncio.sleep(PAUSE_SECONDS)
                 paused += PAUSE_SECONDS
-        return 0.0
+        return Ended(0.0)
 
     async def _probe(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> None:
         """The breaker's time is over: one job shows whether the consumer is back. Its outcome moves the breaker."""

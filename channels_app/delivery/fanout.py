@@ -15,8 +15,8 @@ WITH RECURSIVE waiting AS (
             ORDER BY m.channel_id LIMIT 1)
     FROM waiting w WHERE w.channel_id IS NOT NULL
 )
-SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL
 """
+_CHANNELS = "SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL"
 
 # One channel per statement. The state row serialises fan-outs of a channel: its sequence has no gap.
 _FAN_OUT = """
@@ -46,6 +46,18 @@ SELECT (SELECT count(*) FROM moved), (SELECT array_agg(DISTINCT consumer_id) FRO
 _CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s AND deleted_at IS NULL"
 
 
+# By the oldest of each channel that waits.
+_LEFT_OVER = """
+SELECT EXISTS (
+    SELECT FROM waiting CROSS JOIN LATERAL (
+        SELECT received_at FROM message m WHERE m.channel_id = waiting.channel_id AND m.status = 100
+        ORDER BY m.id LIMIT 1
+    ) AS oldest
+    WHERE oldest.received_at < now() - interval '1 second'
+)
+"""
+
+
 @dataclass(frozen=True)
 class FannedOut:
     """How many messages were dispatched, and who has work now."""
@@ -56,8 +68,14 @@ class FannedOut:
 
 def waiting_channels() -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
+        cursor.execute(_WAITING + _CHANNELS)
         return [row[0] for row in cursor.fetchall()]
+
+
+def has_left_over() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING + _LEFT_OVER)
+        return bool(cursor.fetchone()[0])
 
 
 def fan_out(channel_id: int) -> FannedOut:

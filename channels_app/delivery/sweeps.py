@@ -68,10 +68,19 @@ WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.
 """
 
 
+_HAS_READY = "SELECT 1 FROM delivery_job WHERE consumer_id = %s AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
+
+
 def consumers_with_ready_jobs() -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(WITH_READY_JOBS + _READY)
         return [row[0] for row in cursor.fetchall()]
+
+
+def has_ready_jobs(consumer_id: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS_READY, [consumer_id])
+        return cursor.fetchone() is not None
 
 
 def promote_due() -> set[int]:

@@ -16,6 +16,9 @@ MOST_UNSETTLED = 1_000
 class Hand:
     """What this process has to do with one consumer, between turns too."""
 
+    has_turn: bool = False
+    # Rung for during its turn: there may be more than the turn has seen.
+    is_rung: bool = False
     under_way: int = 0
     unsettled: int = 0
     # A turn ended for want of a slot: the next answer rings.
