@@ -9,6 +9,7 @@ from celery.signals import task_postrun, worker_shutdown
 from django.db import OperationalError
 from psycopg_pool import PoolTimeout
 
+from broker_project.lib.pg_lock import only_one
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
 from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
@@ -27,11 +28,19 @@ FAN_OUT_SECONDS = 1.0
 # Where many messages come one after another, a round of many costs as much as a round of one.
 GATHER_SECONDS, GATHER_MANY_SECONDS = 0.01, 0.05
 MANY = 20
-ROUNDS_FOR_NOTHING = 2
+ROUNDS_FOR_NOTHING = 5
+FAN_OUT_LOCK, LAST_LOOK_SECONDS = 7_005, 0.2
 
 
 @shared_task(name="channels_app.fan_out", **RETRIED)
 def fan_out() -> None:
+    """One at a time. Who finds another at work leaves it to him, unless he is at his last look: that takes a moment."""
+    with only_one(FAN_OUT_LOCK, patience_seconds=LAST_LOOK_SECONDS) as is_ours:
+        if is_ours:
+            _fan_out_until_quiet()
+
+
+def _fan_out_until_quiet() -> None:
     """Round and round the channels that have messages waiting, a batch each, until a moment after the last."""
     deadline, for_nothing = time.monotonic() + FAN_OUT_SECONDS, 0
     while time.monotonic() < deadline and for_nothing < ROUNDS_FOR_NOTHING:

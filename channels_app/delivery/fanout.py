@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db import connection
+from broker_project.lib.prepared import fetch
 
 MOST_JOBS = 5_000
 
@@ -22,10 +22,10 @@ _CHANNELS = "SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL"
 _FAN_OUT = """
 WITH taken AS MATERIALIZED (
     SELECT id, priority FROM message
-    WHERE channel_id = %(channel)s AND status = 100 ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+    WHERE channel_id = %(channel)s::bigint AND status = 100 ORDER BY id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
 ), state AS (
     UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM taken)
-    WHERE channel_id = %(channel)s RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
+    WHERE channel_id = %(channel)s::bigint RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
 ), numbered AS (
     SELECT id, priority, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
 ), made AS (
@@ -34,7 +34,7 @@ WITH taken AS MATERIALIZED (
            now() + make_interval(secs => channel.max_age_seconds)
     FROM numbered CROSS JOIN channel JOIN consumer ON consumer.channel_id = channel.id
     JOIN consumer_state ON consumer_state.consumer_id = consumer.id
-    WHERE channel.id = %(channel)s AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
+    WHERE channel.id = %(channel)s::bigint AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
     ORDER BY numbered.id
     RETURNING consumer_id
 ), moved AS (
@@ -43,7 +43,7 @@ WITH taken AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM moved), (SELECT array_agg(DISTINCT consumer_id) FROM made)
 """
-_CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s AND deleted_at IS NULL"
+_CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s::bigint AND deleted_at IS NULL"
 
 
 # By the oldest of each channel that waits.
@@ -67,22 +67,16 @@ class FannedOut:
 
 
 def waiting_channels() -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING + _CHANNELS)
-        return [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in fetch(_WAITING + _CHANNELS)]
 
 
 def has_left_over() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING + _LEFT_OVER)
-        return bool(cursor.fetchone()[0])
+    return bool(fetch(_WAITING + _LEFT_OVER)[0][0])
 
 
 def fan_out(channel_id: int) -> FannedOut:
     """One batch of one channel, in one transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CONSUMERS, [channel_id])
-        consumers = cursor.fetchone()[0]
-        cursor.execute(_FAN_OUT, {"channel": channel_id, "most": MOST_JOBS // max(1, consumers) or 1})
-        messages, consumer_ids = cursor.fetchone()
+    consumers = fetch(_CONSUMERS, [channel_id])[0][0]
+    most = MOST_JOBS // max(1, consumers) or 1
+    messages, consumer_ids = fetch(_FAN_OUT, {"channel": channel_id, "most": most})[0]
     return FannedOut(messages, frozenset(consumer_ids or ()))

@@ -2,6 +2,7 @@
 
 from django.db import connection, transaction
 
+from broker_project.lib.prepared import fetch
 from channels_app.metrics.activity import count_moved
 
 MOST = 1_000
@@ -13,7 +14,7 @@ MOST_FOLDED = 50_000
 _PROMOTE = """
 WITH due AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE status = 1001 AND next_attempt_at <= now()
-    ORDER BY next_attempt_at LIMIT %s FOR UPDATE SKIP LOCKED
+    ORDER BY next_attempt_at LIMIT %s::bigint FOR UPDATE SKIP LOCKED
 )
 UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = due.id RETURNING consumer_id
 """
@@ -21,11 +22,12 @@ UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = 
 # A lease that ran out is a worker lost, not a failure of the consumer; ten in a row, and the job is to blame.
 _EXPIRE = """
 WITH lost AS MATERIALIZED (
-    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now()
+    ORDER BY id LIMIT %s::bigint FOR UPDATE SKIP LOCKED
 ), moved AS (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
-           status = CASE WHEN losses + 1 >= %s THEN 1004 ELSE 1001 END,
-           reason = CASE WHEN losses + 1 >= %s THEN 'poison' ELSE reason END
+           status = CASE WHEN losses + 1 >= %s::int THEN 1004 ELSE 1001 END,
+           reason = CASE WHEN losses + 1 >= %s::int THEN 'poison' ELSE reason END
     FROM lost WHERE delivery_job.id = lost.id RETURNING delivery_job.id, attempt, consumer_id
 ), kept AS (
     INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms) SELECT id, attempt, 'worker_lost', 0 FROM moved
@@ -68,19 +70,17 @@ WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.
 """
 
 
-_HAS_READY = "SELECT 1 FROM delivery_job WHERE consumer_id = %s AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
+_HAS_READY = (
+    "SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
+)
 
 
 def consumers_with_ready_jobs() -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(WITH_READY_JOBS + _READY)
-        return [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in fetch(WITH_READY_JOBS + _READY)]
 
 
 def has_ready_jobs(consumer_id: int) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(_HAS_READY, [consumer_id])
-        return cursor.fetchone() is not None
+    return bool(fetch(_HAS_READY, [consumer_id]))
 
 
 def promote_due() -> set[int]:
@@ -110,9 +110,7 @@ def _fold_some() -> int:
 def _drain(sweep: str, statement: str, parameters: list[int]) -> set[int]:
     consumers: set[int] = set()
     while True:
-        with connection.cursor() as cursor:
-            cursor.execute(statement, parameters)
-            rows = cursor.fetchall()
+        rows = fetch(statement, parameters)
         count_moved(sweep, len(rows))
         consumers |= {row[0] for row in rows}
         if len(rows) < MOST:

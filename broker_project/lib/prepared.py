@@ -1,0 +1,18 @@
+"""Statements that are run again and again on Django's own connection, planned once per connection.
+
+Django binds parameters in the client, so that PostgreSQL plans every statement anew: for a few rows that is most of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, connections
+
+
+def fetch(statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """In the transaction that Django is in, if it is in one; errors are Django's."""
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    wrapper.ensure_connection()
+    with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
+        return cursor.execute(statement, parameters, prepare=True).fetchall()
