@@ -11,6 +11,7 @@ django = get_wsgi_application()
 
 from broker_project.api import health, metrics
 from broker_project.api.door_pool import close_door_pool, open_door_pool
+from broker_project.api.express import open_express
 from broker_project.api.frame import Frame
 from channels_app.api import keys, readiness
 from channels_app.known import keep_fresh
@@ -29,6 +30,8 @@ application = Frame(
     on_start=[open_door_pool, keep_fresh, broadcast.start_door],
     on_stop=[broadcast.stop_door, close_door_pool],
 )
+
+open_express(broadcast.plain)
 
 # What is here stays: looking through it for garbage again and again is time lost for requests.
 gc.collect()

@@ -29,6 +29,8 @@ def main() -> None:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=10,
+        # Longer than proxies and clients keep theirs: who hangs up first must be who knows that nothing is on its way.
+        timeout_keep_alive=75,
         forwarded_allow_ips=settings.TRUSTED_PROXIES,
     )
 

@@ -21,6 +21,12 @@ THREADS = 2
 _away = threading.Event()
 
 
+def at_hand(kind: str, public_id: str) -> Entry | None:
+    """What needs no asking; None: it is not known here, or not any more."""
+    reliable, entry = registry().at_hand(kind, public_id)
+    return entry if reliable else None
+
+
 async def known(kind: str, public_id: str) -> Entry | None:
     """The live channel or producer with this id."""
     if not PUBLIC_ID.fullmatch(public_id):

@@ -72,13 +72,16 @@ class GroupCommit(Generic[Item, Result]):
 
     async def submit(self, item: Item) -> Result:
         """The item's own outcome. A caller that goes away takes nothing back and holds nobody up."""
+        return await self.put(item)
+
+    def put(self, item: Item) -> asyncio.Future[Result]:
         if len(self._waiting) >= self._max_waiting or self._waiting_bytes >= MOST_WAITING_BYTES:
             raise DoorFull
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         self._waiting_bytes += self._size_of(item)
         self._arrived.set()
-        return await future
+        return future
 
     async def _work(self, patience_seconds: float) -> None:
         """One writer makes the largest groups; the others step in when it is held up."""

@@ -1,16 +1,18 @@
 """uvicorn's HTTP protocol with limits on how much and how long a client may send before its request is whole.
 
 The parser itself has none: one endless header, or a body that drips, would be kept for ever. A request that arrives in
-one piece costs no timer.
+one piece costs no timer, and one that has a short way (express.py) no task.
 """
 
-from asyncio import TimerHandle, Transport
+from asyncio import Future, TimerHandle, Transport
 from enum import Enum, auto
+from functools import partial
 
+from asgiref.typing import ASGI3Application
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from broker_project.api import problems
+from broker_project.api import express, problems
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.ids import new_id
 
@@ -56,6 +58,8 @@ class GuardedProtocol(HttpToolsProtocol):
     _timed: Phase | None = None
     _head_bytes = 0
     _timer: TimerHandle | None = None
+    # A request whose body is awaited, to be answered the short way.
+    _short: RequestResponseCycle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -77,6 +81,56 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._phase = Phase.NOTHING
         super().on_message_complete()
+        if self._short is not None and self._short is self.cycle:
+            self._go_short(self._short)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if not self._may_go_short(cycle):
+            super()._start_asgi_task(cycle, app)
+        elif cycle.more_body:
+            self._short = cycle
+        else:
+            self._go_short(cycle)
+
+    def _may_go_short(self, cycle: RequestResponseCycle) -> bool:
+        """A short body, and a head that cannot be past the frame's limits."""
+        if not express.is_open() or cycle.scope["method"] != "POST":
+            return False
+        length = express.body_length(cycle.scope["headers"])
+        return length is not None and self._head_bytes - length <= min(
+            settings.MAX_TARGET_BYTES, settings.MAX_HEADER_BYTES
+        )
+
+    def _go_short(self, cycle: RequestResponseCycle) -> None:
+        self._short = None
+        try:
+            pending = express.begin(cycle.scope["path"], cycle.scope["headers"], bytes(cycle.body))
+        except BrokerError as error:
+            self._answer(cycle, express.refused(error, cycle.scope["headers"], self.server_state.default_headers))
+            return
+        if pending is None:
+            super()._start_asgi_task(cycle, self.app)
+        else:
+            pending.done.add_done_callback(partial(self._end_short, cycle, pending.location))
+
+    def _end_short(self, cycle: RequestResponseCycle, location: bytes, done: Future[bool]) -> None:
+        if self.transport.is_closing() or done.cancelled():
+            return
+        headers, defaults = cycle.scope["headers"], self.server_state.default_headers
+        error = done.exception()
+        if isinstance(error, BrokerError):
+            self._answer(cycle, express.refused(error, headers, defaults))
+        elif error is None and done.result():
+            self._answer(cycle, express.created(location, headers, defaults))
+        else:
+            super()._start_asgi_task(cycle, self.app)
+
+    def _answer(self, cycle: RequestResponseCycle, answer: bytes) -> None:
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(answer)
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         if self._phase is Phase.HEAD:

@@ -18,7 +18,9 @@ def kombu_url(url: str) -> str:
 CELERY_BROKER_URL = kombu_url(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 3600,
+    # A ring need not be acknowledged in Redis: the rows decide, and the sweeps ring again. With it, a worker that
+    # loses Redis falls over while it gives back what it holds.
+    "ack_emulation": False,
     "socket_timeout": 1.0,
     "socket_connect_timeout": 1.0,
 }

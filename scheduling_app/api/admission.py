@@ -9,7 +9,7 @@ from broker_project.api.frame import Request
 from broker_project.api.token_bucket import Limit
 from broker_project.lib.errors import BrokerError
 from channels_app.errors import UnknownChannel, WrongToken
-from channels_app.known import known
+from channels_app.known import at_hand, known
 from channels_app.registry import Entry
 from scheduling_app.api.headers import Headers
 
@@ -48,15 +48,29 @@ async def _pace(address: str) -> None:
         raise Throttled(refusal[1])
 
 
+def admit_at_hand(channel_id: str, headers: Headers) -> tuple[Entry, Entry] | None:
+    """The same, of what this process knows; None if it would have to ask."""
+    channel = at_hand("channel", channel_id)
+    producer = at_hand("producer", headers.one("X-Broker-Producer-ID") or "")
+    if channel is None or producer is None:
+        return None
+    _check(channel, headers.one("X-Broker-Channel-Token"))
+    _check(producer, headers.one("X-Broker-Producer-Token"))
+    return channel, producer
+
+
 async def _open(channel_id: str, headers: Headers) -> tuple[Entry, Entry]:
     channel = await known("channel", channel_id)
     if channel is None:
         raise UnknownChannel
-    if not channel.opened_by(headers.one("X-Broker-Channel-Token") or ""):
-        raise WrongToken
+    _check(channel, headers.one("X-Broker-Channel-Token"))
     producer = await known("producer", headers.one("X-Broker-Producer-ID") or "")
     if producer is None:
         raise UnknownProducer
-    if not producer.opened_by(headers.one("X-Broker-Producer-Token") or ""):
-        raise WrongToken
+    _check(producer, headers.one("X-Broker-Producer-Token"))
     return channel, producer
+
+
+def _check(entry: Entry, token: str | None) -> None:
+    if not entry.opened_by(token or ""):
+        raise WrongToken

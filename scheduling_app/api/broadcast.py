@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from broker_project.api.door_pool import door_pool
+from broker_project.api.express import Pairs, Pending
 from broker_project.api.frame import Request, Route
 from broker_project.api.group_commit import GroupCommit
 from broker_project.api.reply import Reply
+from broker_project.lib.errors import BrokerError
 from channels_app.delivery.accept import Incoming, new_message_ids, store
 from channels_app.doorbell import ring_fan_out
 from channels_app.registry import Entry
 from scheduling_app.api import limits
-from scheduling_app.api.admission import admit
+from scheduling_app.api.admission import admit, admit_at_hand
 from scheduling_app.api.duplicates import DuplicateMessage, used
 from scheduling_app.api.headers import EmptyPayload, Headers
 from scheduling_app.api.later import refuse_a_time
@@ -23,7 +25,9 @@ PATH = re.compile(r"/channel/([^/]+)/broadcast")
 
 async def _write(messages: Sequence[Incoming]) -> list[bool]:
     async with door_pool().connection() as connection:
-        return await store(connection, messages)
+        stored = await store(connection, messages)
+    ring_fan_out()
+    return stored
 
 
 _commits = GroupCommit[Incoming, bool](_write, size_of=lambda message: message.size)
@@ -48,8 +52,25 @@ async def broadcast(request: Request) -> Reply:
         return await _duplicate(message, location)
     if not await _commits.submit(message):
         return await _duplicate(message, location)
-    ring_fan_out()
     return Reply(201, b"", headers=[(b"location", location)])
+
+
+def plain(path: str, pairs: Pairs, body: bytes) -> Pending | None:
+    """The short way in: tokens are at hand and right, nothing is limited, the message is in order."""
+    named = PATH.fullmatch(path)
+    if named is None:
+        return None
+    headers = Headers.of(pairs)
+    try:
+        opened = admit_at_hand(named[1], headers)
+        if opened is None or limits.are_set(*opened):
+            return None
+        message = _message(*opened, headers, body)
+    except BrokerError:
+        # The long way says why, and paces who guesses.
+        return None
+    location = f"/channel/{named[1]}/message/{message.message_id}".encode()
+    return Pending(_commits.put(message), location)
 
 
 async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:
