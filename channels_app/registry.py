@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from django.conf import settings
@@ -33,7 +33,11 @@ class Entry:
     max_backlog: int | None = None
 
     def opened_by(self, token: str) -> bool:
-        return hmac.compare_digest(self.token.encode(), token.encode())
+        return hmac.compare_digest(self._secret, token.encode())
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return self.token.encode()
 
 
 class Registry:

@@ -52,7 +52,10 @@ def body_length(headers: Pairs) -> int | None:
 
 
 def begin(path: str, headers: Pairs, body: bytes) -> Pending | None:
-    return next((pending for address in _addresses if (pending := address(path, headers, body))), None)
+    for address in _addresses:
+        if pending := address(path, headers, body):
+            return pending
+    return None
 
 
 def created(location: bytes, headers: Pairs, defaults: Pairs) -> bytes:

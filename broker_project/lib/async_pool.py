@@ -8,17 +8,15 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
 RESTED_SECONDS = 1.0
-# When each was last given back. In between busy uses the question would be a round trip for nothing.
-_given_back: WeakKeyDictionary[AsyncConnection, float] = WeakKeyDictionary()
-
-
-async def _note(connection: AsyncConnection) -> None:
-    _given_back[connection] = time.monotonic()
+# When each was last handed out. Between busy uses the question would be a round trip for nothing.
+_handed_out: WeakKeyDictionary[AsyncConnection, float] = WeakKeyDictionary()
 
 
 async def _check(connection: AsyncConnection) -> None:
-    if time.monotonic() - _given_back.get(connection, 0.0) > RESTED_SECONDS:
+    now = time.monotonic()
+    if now - _handed_out.get(connection, 0.0) > RESTED_SECONDS:
         await AsyncConnectionPool.check_connection(connection)
+    _handed_out[connection] = now
 
 
 def async_pool(*, min_size: int, max_size: int, timeout: float) -> AsyncConnectionPool:
@@ -30,5 +28,4 @@ def async_pool(*, min_size: int, max_size: int, timeout: float) -> AsyncConnecti
         timeout=timeout,
         open=False,
         check=_check,
-        reset=_note,
     )
