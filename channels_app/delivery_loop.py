@@ -31,6 +31,9 @@ class DeliveryLoop:
             running.cancel()
             raise
 
+    def is_hungry(self, consumer_id: int) -> bool:
+        return self._courier.is_hungry(consumer_id)
+
     def stop(self) -> None:
         closing = _close_courier(self._courier)
         asyncio.run_coroutine_threadsafe(closing, self._loop).result(2 * GRACE_SECONDS)

@@ -11,6 +11,7 @@ from psycopg_pool import PoolTimeout
 
 from broker_project.lib.pg_lock import only_one
 from channels_app.delivery import endings, fanout, sweeps
+from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
 from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
 from channels_app.metrics.activity import count_moved, count_run
@@ -38,6 +39,9 @@ def fan_out() -> None:
     with only_one(FAN_OUT_LOCK, patience_seconds=LAST_LOOK_SECONDS) as is_ours:
         if is_ours:
             _fan_out_until_quiet()
+        else:
+            # The ring that brought us must not keep later ones from being heard.
+            doorbell().answer(FAN_OUT)
 
 
 def _fan_out_until_quiet() -> None:
@@ -76,9 +80,15 @@ def deliver(consumer_id: int) -> None:
     doorbell().answer(deliver_bell(consumer_id))
     if ended.ring_in is not None:
         ring_deliver(consumer_id, ended.ring_in)
-    elif ended.is_drained and sweeps.has_ready_jobs(consumer_id):
-        # They came while the bell still hung.
+    elif _came_while_it_hung(ended, consumer_id):
         ring_deliver(consumer_id)
+
+
+def _came_while_it_hung(ended: Ended, consumer_id: int) -> bool:
+    """The last look: jobs, or an answer that freed a slot, whose ring was merged into the one just answered."""
+    if ended.is_drained:
+        return sweeps.has_ready_jobs(consumer_id)
+    return ended.is_hungry and not delivery_loop().is_hungry(consumer_id)
 
 
 @shared_task(name="channels_app.promote_due", **RETRIED)

@@ -14,7 +14,8 @@ django.setup()
 from django.conf import settings
 from psycopg import AsyncConnection
 
-from channels_app.delivery.claim import claim, lock
+from channels_app.delivery.claim import claim
+from channels_app.delivery.target import read_target
 
 
 async def main(told: dict[str, Any]) -> None:
@@ -24,13 +25,13 @@ async def main(told: dict[str, Any]) -> None:
 
 
 async def _once(connection: AsyncConnection, consumer_id: int, most: int) -> float:
-    target = await lock(connection, consumer_id)
+    target = await read_target(connection, consumer_id)
     assert target
     began = time.perf_counter()
-    jobs = await claim(connection, target, most)
+    claimed = await claim(connection, target, most=most)
     took = (time.perf_counter() - began) * 1000
     await connection.rollback()
-    assert len(jobs) == most
+    assert len(claimed.jobs) == most
     return took
 
 

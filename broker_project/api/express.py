@@ -1,20 +1,23 @@
 """The short way: a plain request to a busy address is answered by the protocol itself, without a task or ASGI events.
 
 An address that has one says of each request whether it is plain; whatever is not (a refusal, a limit, a token that is
-not at hand) takes the long way through the frame, which decides everything. So the short way can only say yes.
+not at hand) takes the long way through the frame, which decides everything. So the short way says yes, or 503.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
+import structlog
 from django.conf import settings
 
 from broker_project.api.reply import JSON, Reply
 from broker_project.api.request_id import request_id_for
-from broker_project.lib.errors import BrokerError
+from broker_project.lib.errors import BrokerError, ServerError
 
-Pairs = list[tuple[bytes, bytes]]
+log = structlog.get_logger("broker.access")
+
+Pairs = Iterable[tuple[bytes, bytes]]
 # Beyond this a body is read in pieces, and that is the frame's business.
 MAX_BODY_BYTES = 32 * 1024
 
@@ -40,15 +43,15 @@ def is_open() -> bool:
     return bool(_addresses)
 
 
-def body_length(headers: Pairs) -> int | None:
-    """The length of a body that is short and announced as such."""
-    length = None
+def is_short(headers: Pairs) -> bool:
+    """Whether the body is short, and announced as such."""
+    length = MAX_BODY_BYTES + 1
     for name, value in headers:
         if name == b"content-length" and value.isdigit():
             length = int(value)
         elif name in (b"transfer-encoding", b"expect"):
-            return None
-    return length if length is not None and length <= min(MAX_BODY_BYTES, settings.MAX_PAYLOAD_BYTES) else None
+            return False
+    return length <= min(MAX_BODY_BYTES, settings.MAX_PAYLOAD_BYTES)
 
 
 def begin(path: str, headers: Pairs, body: bytes) -> Pending | None:
@@ -64,11 +67,15 @@ def created(location: bytes, headers: Pairs, defaults: Pairs) -> bytes:
     return _answer(b"201 Created", [*defaults, *head, (b"location", location)], headers, b"")
 
 
-def refused(error: BrokerError, headers: Pairs, defaults: Pairs) -> bytes:
-    reply = Reply.problem(error)
+def refused(error: BaseException, scope: Any, defaults: Pairs) -> bytes:
+    """It could not be stored, or nobody knows: the one case in which the short way says no."""
+    reply = Reply.problem(error if isinstance(error, BrokerError) else ServerError())
+    log.info("request", method="POST", path=scope["path"], status=reply.status)
     head = [(b"content-type", reply.content_type.encode()), (b"content-length", str(len(reply.body)).encode())]
     status = f"{reply.status} Refused".encode()
-    return _answer(status, [*defaults, *head, (b"cache-control", b"no-store"), *reply.headers], headers, reply.body)
+    return _answer(
+        status, [*defaults, *head, (b"cache-control", b"no-store"), *reply.headers], scope["headers"], reply.body
+    )
 
 
 def _answer(status: bytes, answered: Pairs, headers: Pairs, body: bytes) -> bytes:

@@ -9,17 +9,17 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from itertools import chain
 
 import structlog
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 from django.conf import settings
 
 from broker_project.api.body import ClientGone, read_body, replay
+from broker_project.api.head import check_head
 from broker_project.api.reply import Reply, Sender
 from broker_project.api.request_id import request_id_for
 from broker_project.lib import signing
-from broker_project.lib.errors import BrokerError
+from broker_project.lib.errors import BrokerError, ServerError
 
 log = structlog.get_logger("broker.access")
 
@@ -27,28 +27,10 @@ Headers = list[tuple[bytes, bytes]]
 Hook = Callable[[], Awaitable[None]]
 
 
-class TargetTooLong(BrokerError):
-    """The path and query together are too long."""
-
-    status = 414
-
-
-class HeadersTooLarge(BrokerError):
-    """The request headers together are too large."""
-
-    status = 431
-
-
 class MethodNotAllowed(BrokerError):
     """This address does not know that method."""
 
     status = 405
-
-
-class ServerError(BrokerError):
-    """Something went wrong on our side. The log has it under this request id."""
-
-    status = 500
 
 
 @dataclass(frozen=True)
@@ -126,7 +108,7 @@ class Frame:
             log.info("request", method=scope["method"], path=_path(scope), status=sender.status, ms=milliseconds)
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
-        _check_head(scope)
+        check_head(scope)
         route = next((route for route in self.routes if route.path.fullmatch(scope["path"])), None)
         if route is not None and route.gate is not None and scope["method"] in route.methods:
             async with route.gate(_request(scope, b"")):
@@ -172,14 +154,6 @@ def _request(scope: HTTPScope, body: bytes) -> Request:
 def _path(scope: HTTPScope) -> str:
     """As it was sent, percent-encoded: no control character reaches a terminal."""
     return (scope["raw_path"] or b"").decode("latin1")
-
-
-def _check_head(scope: HTTPScope) -> None:
-    if len(scope["raw_path"] or b"") + len(scope["query_string"]) + 1 > settings.MAX_TARGET_BYTES:
-        raise TargetTooLong(f"The path and query together are longer than {settings.MAX_TARGET_BYTES} bytes.")
-    headers = list(scope["headers"])
-    if sum(map(len, chain.from_iterable(headers))) + 4 * len(headers) > settings.MAX_HEADER_BYTES:
-        raise HeadersTooLarge(f"The headers together are larger than {settings.MAX_HEADER_BYTES} bytes.")
 
 
 def _for_django(scope: HTTPScope, body: bytes) -> HTTPScope:

@@ -8,11 +8,12 @@ from asyncio import Future, TimerHandle, Transport
 from enum import Enum, auto
 from functools import partial
 
-from asgiref.typing import ASGI3Application
 from django.conf import settings
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from broker_project.api import express, problems
+from broker_project.api.head import check_head
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.ids import new_id
 
@@ -93,34 +94,33 @@ class GuardedProtocol(HttpToolsProtocol):
             self._go_short(cycle)
 
     def _may_go_short(self, cycle: RequestResponseCycle) -> bool:
-        """A short body, and a head that cannot be past the frame's limits."""
-        if not express.is_open() or cycle.scope["method"] != "POST":
+        """A short body, a head within the limits, and a client that reads its answers one by one."""
+        if not express.is_open() or cycle.scope["method"] != "POST" or self.pipeline or self.flow.write_paused:
             return False
-        length = express.body_length(cycle.scope["headers"])
-        return length is not None and self._head_bytes - length <= min(
-            settings.MAX_TARGET_BYTES, settings.MAX_HEADER_BYTES
-        )
+        try:
+            check_head(cycle.scope)  # type: ignore[arg-type]
+        except BrokerError:
+            return False
+        return express.is_short(cycle.scope["headers"])
 
     def _go_short(self, cycle: RequestResponseCycle) -> None:
         self._short = None
-        try:
-            pending = express.begin(cycle.scope["path"], cycle.scope["headers"], bytes(cycle.body))
-        except BrokerError as error:
-            self._answer(cycle, express.refused(error, cycle.scope["headers"], self.server_state.default_headers))
-            return
+        pending = express.begin(cycle.scope["path"], cycle.scope["headers"], bytes(cycle.body))
         if pending is None:
             super()._start_asgi_task(cycle, self.app)
         else:
             pending.done.add_done_callback(partial(self._end_short, cycle, pending.location))
 
     def _end_short(self, cycle: RequestResponseCycle, location: bytes, done: Future[bool]) -> None:
-        if self.transport.is_closing() or done.cancelled():
+        if done.cancelled():
             return
-        headers, defaults = cycle.scope["headers"], self.server_state.default_headers
-        error = done.exception()
-        if isinstance(error, BrokerError):
-            self._answer(cycle, express.refused(error, headers, defaults))
-        elif error is None and done.result():
+        error, headers, defaults = done.exception(), cycle.scope["headers"], self.server_state.default_headers
+        if self.transport.is_closing():
+            return
+        if error is not None:
+            # Never stored again by itself: it may have been stored.
+            self._answer(cycle, express.refused(error, cycle.scope, defaults))
+        elif done.result():
             self._answer(cycle, express.created(location, headers, defaults))
         else:
             super()._start_asgi_task(cycle, self.app)

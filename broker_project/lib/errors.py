@@ -19,3 +19,9 @@ class BrokerError(Exception):
     def code(self) -> str:
         """The stable name that clients match on: DuplicateMessage is duplicate_message."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+
+class ServerError(BrokerError):
+    """Something went wrong on our side. The log has it under this request id."""
+
+    status = 500

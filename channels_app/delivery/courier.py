@@ -5,6 +5,7 @@ a turn ends when its second is over, its tries go on, and the next turn begins w
 """
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -39,14 +40,16 @@ MOST_BYTES_IN_HAND = 64 * 1024 * 1024
 
 
 class Ended(NamedTuple):
-    """How a turn ended: in how many seconds to ring again (None: no need, or an answer will), nothing left to claim."""
+    """How a turn ended: in how many seconds to ring again (None: no need), or for want of work, or of a free slot."""
 
     ring_in: float | None
     is_drained: bool = False
+    is_hungry: bool = False
 
 
 NO_NEED = Ended(None)
 DRAINED = Ended(None, is_drained=True)
+HUNGRY = Ended(None, is_hungry=True)
 
 
 @dataclass
@@ -82,7 +85,7 @@ class Courier:
         if hand.has_turn:
             hand.is_rung = True
             return NO_NEED
-        hand.has_turn, hand.is_rung = True, False
+        hand.has_turn, hand.is_rung, hand.must_stop = True, False, False
         try:
             ended = await self._turn(consumer_id, hand)
         finally:
@@ -107,6 +110,9 @@ class Courier:
                 return NO_NEED
             return await self._run(connection, turn, hand)
 
+    def is_hungry(self, consumer_id: int) -> bool:
+        return self._hands[consumer_id].is_hungry
+
     async def _run(self, connection: AsyncConnection, turn: Turn, hand: Hand) -> Ended:
         ended = await self._send_while_there_is_room(connection, turn, hand)
         if turn.has_news:
@@ -118,6 +124,8 @@ class Courier:
         loop = asyncio.get_running_loop()
         deadline, paused = loop.time() + TURN_SECONDS, 0.0
         while loop.time() < deadline:
+            if hand.is_closed:
+                return NO_NEED
             room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
             if room >= turn.worth or (room and paused):
                 if not await self._take(connection, turn, room):
@@ -126,8 +134,9 @@ class Courier:
             elif turn.is_spent:
                 return Ended(turn.rate.wait_seconds)
             elif paused >= FULL_SECONDS:
-                hand.is_hungry = True
-                return NO_NEED
+                # Held up by others, it would wait for an answer of its own in vain.
+                hand.is_hungry = hand.under_way > 0
+                return HUNGRY if hand.is_hungry else Ended(TAKEN_SECONDS)
             else:
                 await asyncio.sleep(PAUSE_SECONDS)
                 paused += PAUSE_SECONDS
@@ -172,6 +181,9 @@ class Courier:
 
     async def _outcome(self, target: Target, job: Job) -> Outcome:
         """Whatever happens, the try has an outcome: without one its slot would be lost."""
+        if time.monotonic() - job.claimed_at > LEASE_MARGIN_SECONDS:
+            # This process was held up; its lease may end before an answer comes.
+            return Outcome(reason=None, released=True)
         if job.is_expired:
             return Outcome(reason=Reason.EXPIRED, error="Older than the channel's maxAgeSeconds.")
         try:
@@ -184,15 +196,17 @@ class Courier:
 
     async def _settle(self, batch: list[Settled]) -> None:
         async with self.pool.connection() as connection:
-            await settle(connection, batch)
-            await self._count(connection, batch)
-            gone = {one.target.consumer_id for one in batch if one.outcome.gone}
+            moved = await settle(connection, batch)
+            # What was taken back from us meanwhile is another's to tell of.
+            ours = [one for one in batch if one.job.job_id in moved]
+            await self._count(connection, ours)
+            gone = {one.target.consumer_id for one in ours if one.outcome.gone}
             if gone:
                 await standing.disable(connection, gone)
-        measure(batch)
-        for wait in {one.verdict.wait_seconds for one in batch if one.verdict.wait_seconds}:
+        measure(ours)
+        for wait in {one.verdict.wait_seconds for one in ours if one.verdict.wait_seconds}:
             self.promote_in(wait)
-        for one in batch:
+        for one in ours:
             one.tell()
 
     async def _count(self, connection: AsyncConnection, batch: list[Settled]) -> None:
@@ -212,9 +226,10 @@ class Courier:
                 log.info("breaker.closed", consumer_id=consumer_id)
                 self.ring(consumer_id)
             elif after.is_open and not before.is_open:
+                self._hands[consumer_id].must_stop = True
                 log.warning("breaker.opened", consumer_id=consumer_id, failures=after.streak)
 
     def _release(self, batch: list[Settled]) -> None:
         """The batch is over, written or given up."""
         for one in batch:
-            self._hands[one.target.consumer_id].unsettled -= 1
+            self._hands[one.target.consumer_id].settled(one.outcome)

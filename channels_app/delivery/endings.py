@@ -9,10 +9,10 @@ from channels_app.delivery.sweeps import MOST, WITH_READY_JOBS
 # Of each consumer and priority only the oldest are looked at: what comes after them is younger.
 _EXPIRE_OLD = """
 WITH RECURSIVE line AS (
-    (SELECT consumer_id, priority FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL
+    (SELECT consumer_id, priority, 1 AS number FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL
      ORDER BY consumer_id, priority DESC LIMIT 1)
     UNION ALL
-    SELECT following.consumer_id, following.priority FROM line l CROSS JOIN LATERAL (
+    SELECT following.consumer_id, following.priority, l.number + 1 FROM line l CROSS JOIN LATERAL (
         (SELECT j.consumer_id, j.priority FROM delivery_job j
          WHERE j.status = 1001 AND j.next_attempt_at IS NULL
            AND j.consumer_id = l.consumer_id AND j.priority < l.priority ORDER BY j.priority DESC LIMIT 1)
@@ -22,6 +22,7 @@ WITH RECURSIVE line AS (
          ORDER BY j.consumer_id, j.priority DESC LIMIT 1)
         LIMIT 1
     ) AS following
+    WHERE l.number < %(lines)s
 ), old AS MATERIALIZED (
     SELECT j.id FROM line CROSS JOIN LATERAL (
         SELECT id, expires_at FROM delivery_job o
@@ -34,6 +35,8 @@ UPDATE delivery_job SET status = 1004, reason = 'expired', next_attempt_at = NUL
 FROM old WHERE delivery_job.id = old.id RETURNING delivery_job.id
 """
 WINDOW = 100
+# Past so many lines (a consumer and a priority each) the rest is found when it is claimed, and not sent either.
+LINES = 10_000
 
 # A consumer that was deleted asks for nothing more, nor does one whose channel was. With ready jobs it is found by
 # skipping along their index; jobs that wait for a retry are looked through for those deleted a moment ago, and any
@@ -57,7 +60,7 @@ _BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT N
 
 def expire_old() -> int:
     """Whatever holds them up: a breaker, a pause, a consumer that does not ask."""
-    return _repeat(_EXPIRE_OLD, {"window": WINDOW})
+    return _repeat(_EXPIRE_OLD, {"window": WINDOW, "lines": LINES})
 
 
 def bury_gone() -> int:

@@ -36,7 +36,7 @@ WITH outcome AS MATERIALIZED (
     SELECT o.job_id, o.attempt, o.code, o.reason, o.error, o.answer, o.duration
     FROM outcome o JOIN moved ON moved.id = o.job_id WHERE o.status = 1003 OR o.reason IS NOT NULL
 )
-SELECT count(*) FROM moved
+SELECT id FROM moved
 """
 
 
@@ -85,23 +85,21 @@ class Settled:
         return not self.outcome.released and self.outcome.reason is not Reason.EXPIRED
 
 
-async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> int:
-    """Writes a batch in one transaction; says how many still were ours to move."""
-    async with connection.transaction():
-        cursor = await connection.execute(
-            _SETTLE,
-            {
-                "jobs": Bigints([one.job.job_id for one in batch]),
-                "attempts": Integers([one.job.attempt for one in batch]),
-                "statuses": Integers([one.status for one in batch]),
-                "failed": Integers([one.verdict.failures for one in batch]),
-                "waits": Doubles([one.verdict.wait_seconds for one in batch]),
-                "reasons": Texts([one.outcome.reason and one.outcome.reason.value for one in batch]),
-                "codes": Integers([one.outcome.status_code for one in batch]),
-                "errors": Texts([one.outcome.error for one in batch]),
-                "answers": Texts([one.outcome.answer for one in batch]),
-                "durations": Integers([one.outcome.duration_ms for one in batch]),
-            },
-        )
-        row = await cursor.fetchone()
-    return int(row[0]) if row else 0
+async def settle(connection: AsyncConnection, batch: Sequence[Settled]) -> set[int]:
+    """Writes a batch in one statement; returns the jobs that still were ours to move."""
+    cursor = await connection.execute(
+        _SETTLE,
+        {
+            "jobs": Bigints([one.job.job_id for one in batch]),
+            "attempts": Integers([one.job.attempt for one in batch]),
+            "statuses": Integers([one.status for one in batch]),
+            "failed": Integers([one.verdict.failures for one in batch]),
+            "waits": Doubles([one.verdict.wait_seconds for one in batch]),
+            "reasons": Texts([one.outcome.reason and one.outcome.reason.value for one in batch]),
+            "codes": Integers([one.outcome.status_code for one in batch]),
+            "errors": Texts([one.outcome.error for one in batch]),
+            "answers": Texts([one.outcome.answer for one in batch]),
+            "durations": Integers([one.outcome.duration_ms for one in batch]),
+        },
+    )
+    return {row[0] for row in await cursor.fetchall()}

@@ -23,11 +23,23 @@ class Hand:
     unsettled: int = 0
     # A turn ended for want of a slot: the next answer rings.
     is_hungry: bool = False
+    # 410s that are not yet written down, and a breaker that has opened since the turn began: no more for now.
+    gone: int = 0
+    must_stop: bool = False
     seen: list[Outcome] = field(default_factory=list)
 
     def answered(self, outcome: Outcome) -> None:
         self.under_way -= 1
+        self.gone += outcome.gone
         self.seen.append(outcome)
+
+    def settled(self, outcome: Outcome) -> None:
+        self.unsettled -= 1
+        self.gone -= outcome.gone
+
+    @property
+    def is_closed(self) -> bool:
+        return self.gone > 0 or self.must_stop
 
 
 class Turn:

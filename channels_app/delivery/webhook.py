@@ -63,7 +63,7 @@ async def send(session: aiohttp.ClientSession, target: Target, job: Job) -> Outc
     try:
         return await _post(session, target, job, began)
     except (aiohttp.ClientError, OSError, TimeoutError, UnicodeError) as error:
-        return Outcome(reason=_reason_of(error), error=_words(error), duration_ms=_since(began))
+        return Outcome(reason=_reason_of(error), error=_words(error, target), duration_ms=_since(began))
 
 
 async def _post(session: aiohttp.ClientSession, target: Target, job: Job, began: float) -> Outcome:
@@ -153,8 +153,12 @@ def _since(began: float) -> int:
     return round((time.perf_counter() - began) * 1000)
 
 
-def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:SNIPPET_BYTES]
+def _words(error: BaseException, target: Target) -> str:
+    """The URL may hold a secret, and whoever opens the channel reads this."""
+    text = f"{type(error).__name__}: {error}"
+    for url in (target.callback_url, str(_url(target.callback_url))):
+        text = text.replace(url, "the callback URL")
+    return text.replace("\x00", "\ufffd")[:SNIPPET_BYTES]
 
 
 def _retry_after(text: str) -> float:

@@ -66,11 +66,11 @@ def plain(path: str, pairs: Pairs, body: bytes) -> Pending | None:
         if opened is None or limits.are_set(*opened):
             return None
         message = _message(*opened, headers, body)
+        done = _commits.put(message)
     except BrokerError:
         # The long way says why, and paces who guesses.
         return None
-    location = f"/channel/{named[1]}/message/{message.message_id}".encode()
-    return Pending(_commits.put(message), location)
+    return Pending(done, f"/channel/{named[1]}/message/{message.message_id}".encode())
 
 
 async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:

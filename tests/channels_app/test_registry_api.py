@@ -16,6 +16,7 @@ from tests.channels_app.registry import make_channel, make_consumer, make_produc
 pytestmark = pytest.mark.django_db
 
 CHANNEL_DEFAULTS = {
+    "state": {"status": "delivering", "pausedAt": None},
     "id": "orders",
     "name": "orders",
     "rateLimit": None,
