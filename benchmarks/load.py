@@ -125,7 +125,7 @@ class Run:
             await asyncio.sleep(max(0.0, began + number / self._load.per_second - time.perf_counter()))
             while not self._idle:
                 await asyncio.sleep(0.001)
-            self._idle.pop().send(next(self._requests))
+            self._idle.pop(0).send(next(self._requests))
         self._left = 0
         if len(self._idle) < self._load.connections:
             await self._ended
