@@ -13,11 +13,9 @@ from functools import cache
 
 import redis
 import structlog
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from broker_project.celery import app
+from broker_project.lib.redis_client import redis_client
 from channels_app.metrics.activity import count_rings
 
 log = structlog.get_logger(__name__)
@@ -111,10 +109,7 @@ class Doorbell:
 
 @cache
 def doorbell() -> Doorbell:
-    once = Retry(NoBackoff(), 0)
-    return Doorbell(
-        redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once)
-    )
+    return Doorbell(redis_client())
 
 
 FAN_OUT = Bell("channels_app.fan_out")

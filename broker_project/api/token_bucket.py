@@ -6,10 +6,8 @@ from functools import cache
 
 import redis
 import structlog
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
+from broker_project.lib.redis_client import redis_client
 from broker_project.lib.tally import ALL, tally
 
 log = structlog.get_logger(__name__)
@@ -103,7 +101,4 @@ class TokenBucket:
 
 @cache
 def shared_bucket() -> TokenBucket:
-    # One try: the client's own retries would turn a hung Redis into seconds per request.
-    once = Retry(NoBackoff(), 0)
-    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once)
-    return TokenBucket(client)
+    return TokenBucket(redis_client())

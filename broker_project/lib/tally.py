@@ -14,13 +14,11 @@ from functools import cache
 
 import redis
 import structlog
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+
+from broker_project.lib.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 
-TIMEOUT_SECONDS = 1.0
 GATHER_SECONDS = 0.5
 REST_SECONDS = 1.0
 # With Redis away, new fields beyond these are given up and counted as lost.
@@ -112,11 +110,6 @@ class Tally:
 
 @cache
 def tally() -> Tally:
-    once = Retry(NoBackoff(), 0)
-    made = Tally(
-        redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS, retry=once
-        )
-    )
+    made = Tally(redis_client())
     made.start()
     return made

@@ -7,10 +7,9 @@ from functools import cache
 import redis
 from django.conf import settings
 from prometheus_client.core import Metric
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from broker_project.lib import tally
+from broker_project.lib.redis_client import redis_client
 from channels_app.metrics import catalogue
 from channels_app.metrics.activity import channel_key
 from channels_app.metrics.histograms import DELIVERY, END_TO_END, Histogram
@@ -85,8 +84,4 @@ def _lengths(names: Sequence[str]) -> list[float]:
 
 @cache
 def _client() -> redis.Redis:
-    once = Retry(NoBackoff(), 0)
-    seconds = tally.TIMEOUT_SECONDS
-    return redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=seconds, socket_connect_timeout=seconds, retry=once, decode_responses=True
-    )
+    return redis_client(decode_responses=True)

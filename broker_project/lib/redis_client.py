@@ -1,0 +1,16 @@
+"""A Redis client that gives up soon: nobody may wait for seconds because Redis hangs."""
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+TIMEOUT_SECONDS = 1.0
+
+
+def redis_client(**more: bool) -> redis.Redis:
+    """One try: the client's own retries would turn a hung Redis into many seconds."""
+    once = Retry(NoBackoff(), 0)
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS, retry=once, **more
+    )
