@@ -70,7 +70,7 @@ def created(location: bytes, headers: Pairs, defaults: Pairs) -> bytes:
 def refused(error: BaseException, scope: Any, defaults: Pairs) -> bytes:
     """It could not be stored, or nobody knows: the one case in which the short way says no."""
     reply = Reply.problem(error if isinstance(error, BrokerError) else ServerError())
-    log.info("request", method="POST", path=scope["path"], status=reply.status)
+    log.info("request", method="POST", path=scope["raw_path"].decode("latin1"), status=reply.status)
     head = [(b"content-type", reply.content_type.encode()), (b"content-length", str(len(reply.body)).encode())]
     status = f"{reply.status} Refused".encode()
     return _answer(

@@ -195,14 +195,15 @@ class Courier:
             return Outcome(reason=Reason.PROTOCOL, error=type(error).__name__)
 
     async def _settle(self, batch: list[Settled]) -> None:
+        gone = {one.target.consumer_id for one in batch if one.outcome.gone}
         async with self.pool.connection() as connection:
+            if gone:
+                # First: a batch that is written again, after a connection was lost, moves nothing the second time.
+                await standing.disable(connection, gone)
             moved = await settle(connection, batch)
             # What was taken back from us meanwhile is another's to tell of.
             ours = [one for one in batch if one.job.job_id in moved]
             await self._count(connection, ours)
-            gone = {one.target.consumer_id for one in ours if one.outcome.gone}
-            if gone:
-                await standing.disable(connection, gone)
         measure(ours)
         for wait in {one.verdict.wait_seconds for one in ours if one.verdict.wait_seconds}:
             self.promote_in(wait)
