@@ -8,10 +8,9 @@ class CounterKind(models.IntegerChoices):
     JOB = 2
 
 
-class Counter(models.Model):
-    """The folded part. Triggers write deltas, a sweep folds them; see migration 0003."""
+class Counted(models.Model):
+    """How many, of what."""
 
-    pk = models.CompositePrimaryKey("kind", "channel_id", "consumer_id", "status", "reason")
     kind = models.SmallIntegerField(choices=CounterKind.choices)
     channel_id = models.BigIntegerField()
     consumer_id = models.BigIntegerField()
@@ -20,17 +19,19 @@ class Counter(models.Model):
     count = models.BigIntegerField()
 
     class Meta:
+        abstract = True
+
+
+class Counter(Counted):
+    """The folded part. Triggers write deltas, a sweep folds them; see migration 0003."""
+
+    pk = models.CompositePrimaryKey("kind", "channel_id", "consumer_id", "status", "reason")
+
+    class Meta:
         db_table = "counter"
 
 
-class CounterDelta(models.Model):
-    kind = models.SmallIntegerField(choices=CounterKind.choices)
-    channel_id = models.BigIntegerField()
-    consumer_id = models.BigIntegerField()
-    status = models.SmallIntegerField()
-    reason = models.CharField(max_length=16)
-    count = models.BigIntegerField()
-
+class CounterDelta(Counted):
     class Meta:
         db_table = "counter_delta"
         indexes = [models.Index(fields=["kind", "channel_id"], name="counter_delta_by_channel")]
