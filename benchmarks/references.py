@@ -24,7 +24,10 @@ POSTS = 100
 COLUMNS: LiteralString = (
     "channel_id, producer_id, message_id, payload, content_type, priority, headers, status, received_at"
 )
-MAKE = "DROP TABLE IF EXISTS bare_message; CREATE TABLE bare_message (LIKE message INCLUDING ALL)"
+MAKE = (
+    "DROP TABLE IF EXISTS bare_message; CREATE TABLE bare_message (LIKE message INCLUDING ALL);"
+    "CREATE UNIQUE INDEX ON bare_message (channel_id, message_id)"
+)
 INSERT = f"""\\set id random(1, 1000000000000000000)
 INSERT INTO bare_message ({COLUMNS})
 VALUES (1, 1, 'm-' || :id, '{PAYLOAD.decode()}', 'application/json', 0, '{{}}', 100, now());

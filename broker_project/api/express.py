@@ -1,12 +1,14 @@
-"""The short way: a plain request to a busy address is answered by the protocol itself, without a task or ASGI events.
+"""The short way: a plain request to a busy address is answered by the protocol itself, without a parser or a task.
 
-An address that has one says of each request whether it is plain; whatever is not (a refusal, a limit, a token that is
-not at hand) takes the long way through the frame, which decides everything. So the short way says yes, or 503.
+Plain is what arrives whole and at once, in the simplest form there is; an address with a short way says of each such
+request whether it takes it. Whatever is not plain (a refusal, a limit, a token that is not at hand) takes the long way
+through the parser and the frame, which decide everything. So the short way says yes, or 503.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import structlog
 from django.conf import settings
@@ -18,8 +20,22 @@ from broker_project.lib.errors import BrokerError, ServerError
 log = structlog.get_logger("broker.access")
 
 Pairs = Iterable[tuple[bytes, bytes]]
-# Beyond this a body is read in pieces, and that is the frame's business.
-MAX_BODY_BYTES = 32 * 1024
+# Beyond these a request is read in pieces, or refused, and both is the frame's business.
+MAX_BYTES = 32 * 1024
+MAX_HEAD_BYTES = min(settings.MAX_TARGET_BYTES, settings.MAX_HEADER_BYTES)
+MAX_BODY_BYTES = settings.MAX_PAYLOAD_BYTES
+# Far stricter than HTTP: no query, no escape, no folded line. Possessive, so that no input makes it look back.
+_HEAD = re.compile(rb"POST (/[A-Za-z0-9._~/-]++) HTTP/1\.1\r\n((?:[A-Za-z0-9-]++:[\t\x20-\x7e\x80-\xff]*+\r\n)++)\r\n")
+# These say how to read on, or what to do afterwards.
+_NOT_PLAIN = frozenset((b"transfer-encoding", b"expect", b"connection", b"upgrade"))
+
+
+class Plain(NamedTuple):
+    """A request of which nothing is missing and nothing follows."""
+
+    path: str
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
 
 
 class Pending(NamedTuple):
@@ -29,7 +45,7 @@ class Pending(NamedTuple):
     location: bytes
 
 
-Express = Callable[[str, Pairs, bytes], Pending | None]
+Express = Callable[[Plain], Pending | None]
 _addresses: list[Express] = []
 
 
@@ -39,42 +55,47 @@ def open_express(address: Express) -> None:
         _addresses.append(address)
 
 
-def is_open() -> bool:
-    return bool(_addresses)
+def read(data: bytes) -> Plain | None:
+    """None: it is not plain, or too large to be."""
+    found = _HEAD.match(data) if _addresses and len(data) <= MAX_BYTES else None
+    if found is None or found.end() > MAX_HEAD_BYTES:
+        return None
+    headers, lengths = [], []
+    for line in found[2].split(b"\r\n")[:-1]:
+        name, _, value = line.partition(b":")
+        name, value = name.lower(), value.strip(b" \t")
+        if name in _NOT_PLAIN and (name, value.lower()) != (b"connection", b"keep-alive"):
+            return None
+        if name == b"content-length":
+            lengths.append(value)
+        headers.append((name, value))
+    body = data[found.end() :]
+    if lengths != [b"%d" % len(body)] or len(body) > MAX_BODY_BYTES:
+        return None
+    return Plain(found[1].decode(), headers, body)
 
 
-def is_short(headers: Pairs) -> bool:
-    """Whether the body is short, and announced as such."""
-    length = MAX_BODY_BYTES + 1
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit():
-            length = int(value)
-        elif name in (b"transfer-encoding", b"expect"):
-            return False
-    return length <= min(MAX_BODY_BYTES, settings.MAX_PAYLOAD_BYTES)
-
-
-def begin(path: str, headers: Pairs, body: bytes) -> Pending | None:
+def begin(request: Plain) -> Pending | None:
     for address in _addresses:
-        if pending := address(path, headers, body):
+        if pending := address(request):
             return pending
     return None
 
 
-def created(location: bytes, headers: Pairs, defaults: Pairs) -> bytes:
+def created(request: Plain, location: bytes, defaults: Pairs) -> bytes:
     """The same answer as the frame's."""
     head = [(b"content-type", JSON.encode()), (b"content-length", b"0"), (b"cache-control", b"no-store")]
-    return _answer(b"201 Created", [*defaults, *head, (b"location", location)], headers, b"")
+    return _answer(b"201 Created", [*defaults, *head, (b"location", location)], request.headers, b"")
 
 
-def refused(error: BaseException, scope: Any, defaults: Pairs) -> bytes:
+def refused(error: BaseException, request: Plain, defaults: Pairs) -> bytes:
     """It could not be stored, or nobody knows: the one case in which the short way says no."""
     reply = Reply.problem(error if isinstance(error, BrokerError) else ServerError())
-    log.info("request", method="POST", path=scope["raw_path"].decode("latin1"), status=reply.status)
+    log.info("request", method="POST", path=request.path, status=reply.status)
     head = [(b"content-type", reply.content_type.encode()), (b"content-length", str(len(reply.body)).encode())]
     status = f"{reply.status} Refused".encode()
     return _answer(
-        status, [*defaults, *head, (b"cache-control", b"no-store"), *reply.headers], scope["headers"], reply.body
+        status, [*defaults, *head, (b"cache-control", b"no-store"), *reply.headers], request.headers, reply.body
     )
 
 

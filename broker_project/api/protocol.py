@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with limits on how much and how long a client may send before its request is whole.
 
 The parser itself has none: one endless header, or a body that drips, would be kept for ever. A request that arrives in
-one piece costs no timer, and one that has a short way (express.py) no task.
+one piece costs no timer, and one that has a short way (express.py) neither parser nor task.
 """
 
 from asyncio import Future, TimerHandle, Transport
@@ -9,11 +9,10 @@ from enum import Enum, auto
 from functools import partial
 
 from django.conf import settings
-from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from broker_project.api import express, problems
-from broker_project.api.head import check_head
+from broker_project.api.express import Plain
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.ids import new_id
 
@@ -59,8 +58,17 @@ class GuardedProtocol(HttpToolsProtocol):
     _timed: Phase | None = None
     _head_bytes = 0
     _timer: TimerHandle | None = None
-    # A request whose body is awaited, to be answered the short way.
-    _short: RequestResponseCycle | None = None
+    # A request under way on the short way, what came after it, and whether the server stops after it.
+    _short: bytes | None = None
+    _after = b""
+    _is_last = False
+
+    def data_received(self, data: bytes) -> None:
+        if self._short is not None:
+            self._after += data
+            self.flow.pause_reading()
+        elif not (self._is_at_rest() and self._goes_short(data)):
+            self._go_long(data)
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -82,57 +90,52 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._phase = Phase.NOTHING
         super().on_message_complete()
-        if self._short is not None and self._short is self.cycle:
-            self._go_short(self._short)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        if not self._may_go_short(cycle):
-            super()._start_asgi_task(cycle, app)
-        elif cycle.more_body:
-            self._short = cycle
-        else:
-            self._go_short(cycle)
+    def _is_at_rest(self) -> bool:
+        """Nothing of a request is here, and every answer is out of the house."""
+        # No headers: the parser has had nothing yet.
+        is_between = self.headers is None or (self._phase is Phase.NOTHING and self.cycle.response_complete)
+        return is_between and not self.flow.write_paused
 
-    def _may_go_short(self, cycle: RequestResponseCycle) -> bool:
-        """A short body, a head within the limits, and a client that reads its answers one by one."""
-        if not express.is_open() or cycle.scope["method"] != "POST" or self.pipeline or self.flow.write_paused:
+    def _goes_short(self, data: bytes) -> bool:
+        request = express.read(data)
+        pending = express.begin(request) if request is not None else None
+        if request is None or pending is None:
             return False
-        try:
-            check_head(cycle.scope)  # type: ignore[arg-type]
-        except BrokerError:
-            return False
-        return express.is_short(cycle.scope["headers"])
+        self._short = data
+        self._phase = Phase.NOTHING
+        if self._timed is not Phase.NOTHING:
+            self._time(Phase.NOTHING)
+        self._unset_keepalive_if_required()
+        pending.done.add_done_callback(partial(self._end_short, request, pending.location))
+        return True
 
-    def _go_short(self, cycle: RequestResponseCycle) -> None:
-        self._short = None
-        pending = express.begin(cycle.scope["path"], cycle.scope["headers"], bytes(cycle.body))
-        if pending is None:
-            super()._start_asgi_task(cycle, self.app)
+    def _end_short(self, request: Plain, location: bytes, done: Future[bool]) -> None:
+        if done.cancelled() or self.transport.is_closing():
+            return
+        data, after, self._short, self._after = self._short or b"", self._after, None, b""
+        error, defaults = done.exception(), self.server_state.default_headers
+        if error is None and not done.result():
+            self._go_long(data + after)
+            after = b""
         else:
-            pending.done.add_done_callback(partial(self._end_short, cycle, pending.location))
-
-    def _end_short(self, cycle: RequestResponseCycle, location: bytes, done: Future[bool]) -> None:
-        if done.cancelled():
-            return
-        error, headers, defaults = done.exception(), cycle.scope["headers"], self.server_state.default_headers
-        if self.transport.is_closing():
-            return
-        if error is not None:
             # Never stored again by itself: it may have been stored.
-            self._answer(cycle, express.refused(error, cycle.scope, defaults))
-        elif done.result():
-            self._answer(cycle, express.created(location, headers, defaults))
-        else:
-            super()._start_asgi_task(cycle, self.app)
+            answer = (
+                express.refused(error, request, defaults) if error else express.created(request, location, defaults)
+            )
+            self.transport.write(answer)
+            self.on_response_complete()
+        if self._is_last:
+            super().shutdown()
+        elif after:
+            self.data_received(after)
 
-    def _answer(self, cycle: RequestResponseCycle, answer: bytes) -> None:
-        cycle.response_started = cycle.response_complete = True
-        self.transport.write(answer)
-        if not cycle.keep_alive:
-            self.transport.close()
-        self.on_response_complete()
+    def shutdown(self) -> None:
+        self._is_last = True
+        if self._short is None:
+            super().shutdown()
 
-    def data_received(self, data: bytes) -> None:
+    def _go_long(self, data: bytes) -> None:
         if self._phase is Phase.HEAD:
             # What came before this piece: the piece itself may carry the rest of the head and a body.
             if self._head_bytes > HEAD_BYTES:

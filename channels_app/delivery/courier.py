@@ -33,8 +33,6 @@ TURN_SECONDS = 1.0
 # Another process has its turn; what became ready after its last look must not wait for the sweep.
 TAKEN_SECONDS = 0.05
 PAUSE_SECONDS = 0.005
-# A turn without a free slot for so long ends. Until an answer rings the worker's thread is for other consumers.
-FULL_SECONDS = 0.05
 # Payloads of all consumers together that a process holds.
 MOST_BYTES_IN_HAND = 64 * 1024 * 1024
 
@@ -85,6 +83,9 @@ class Courier:
         if hand.has_turn:
             hand.is_rung = True
             return NO_NEED
+        if hand.is_hungry:
+            # Nothing has changed: the next answer rings.
+            return HUNGRY
         hand.has_turn, hand.is_rung, hand.must_stop = True, False, False
         try:
             ended = await self._turn(consumer_id, hand)
@@ -133,7 +134,7 @@ class Courier:
                 paused = 0.0
             elif turn.is_spent:
                 return Ended(turn.rate.wait_seconds)
-            elif paused >= FULL_SECONDS:
+            elif paused >= turn.patience_seconds:
                 # Held up by others, it would wait for an answer of its own in vain.
                 hand.is_hungry = hand.under_way > 0
                 return HUNGRY if hand.is_hungry else Ended(TAKEN_SECONDS)

@@ -60,6 +60,7 @@ WITH RECURSIVE ready AS (
     FROM ready r WHERE r.consumer_id IS NOT NULL
 )
 """
+# Not who has all slots in use: the next answer rings for it.
 _READY = """
 SELECT ready.consumer_id FROM ready
 JOIN consumer ON consumer.id = ready.consumer_id JOIN consumer_state ON consumer_state.consumer_id = consumer.id
@@ -67,6 +68,9 @@ JOIN channel_state ON channel_state.channel_id = consumer.channel_id
 WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.disabled_at IS NULL
   AND consumer_state.paused_at IS NULL AND channel_state.paused_at IS NULL
   AND (consumer_state.breaker_until <= now() OR consumer_state.breaker_until IS NULL OR NOT consumer.circuit_breaker)
+  AND consumer_state.slots > (
+      SELECT count(*) FROM delivery_job j WHERE j.consumer_id = ready.consumer_id AND j.status = 1002
+  )
 """
 
 

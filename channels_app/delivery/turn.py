@@ -10,6 +10,8 @@ from channels_app.delivery.target import Target
 MOST_CLAIMED = 100
 # Answered but not yet written: more than this, and the database is what cannot keep up.
 MOST_UNSETTLED = 1_000
+# A turn without a free slot for so long ends: until an answer rings, the worker's thread is for other consumers.
+FULL_SECONDS = 0.05
 
 
 @dataclass
@@ -21,6 +23,8 @@ class Hand:
     is_rung: bool = False
     under_way: int = 0
     unsettled: int = 0
+    # Its last answer came while a turn would still have waited for it.
+    is_quick: bool = False
     # A turn ended for want of a slot: the next answer rings.
     is_hungry: bool = False
     # 410s that are not yet written down, and a breaker that has opened since the turn began: no more for now.
@@ -30,6 +34,7 @@ class Hand:
 
     def answered(self, outcome: Outcome) -> None:
         self.under_way -= 1
+        self.is_quick = outcome.duration_ms < FULL_SECONDS * 1000
         self.gone += outcome.gone
         self.seen.append(outcome)
 
@@ -62,6 +67,11 @@ class Turn:
     def worth(self) -> int:
         """Many small claims cost more than one: it waits a moment for half of the slots."""
         return max(1, min(self.slots, MOST_CLAIMED) // 2)
+
+    @property
+    def patience_seconds(self) -> float:
+        """For how long it waits without a free slot."""
+        return FULL_SECONDS if self._hand.is_quick else 0.0
 
     @property
     def is_spent(self) -> bool:

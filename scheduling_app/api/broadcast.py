@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from broker_project.api.door_pool import door_pool
-from broker_project.api.express import Pairs, Pending
+from broker_project.api.express import Pending, Plain
 from broker_project.api.frame import Request, Route
 from broker_project.api.group_commit import GroupCommit
 from broker_project.api.reply import Reply
@@ -55,17 +55,17 @@ async def broadcast(request: Request) -> Reply:
     return Reply(201, b"", headers=[(b"location", location)])
 
 
-def plain(path: str, pairs: Pairs, body: bytes) -> Pending | None:
+def plain(request: Plain) -> Pending | None:
     """The short way in: tokens are at hand and right, nothing is limited, the message is in order."""
-    named = PATH.fullmatch(path)
+    named = PATH.fullmatch(request.path)
     if named is None:
         return None
-    headers = Headers.of(pairs)
+    headers = Headers.of(request.headers)
     try:
         opened = admit_at_hand(named[1], headers)
         if opened is None or limits.are_set(*opened):
             return None
-        message = _message(*opened, headers, body)
+        message = _message(*opened, headers, request.body)
         done = _commits.put(message)
     except BrokerError:
         # The long way says why, and paces who guesses.

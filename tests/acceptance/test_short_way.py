@@ -103,6 +103,23 @@ def test_many_on_one_connection_are_answered_in_order(web: httpx.Client, dialled
     assert re.findall("location: .*/(.*)\r", heard) == [*ids[:2], *ids[3:]]
 
 
+def test_what_comes_before_the_answer_is_out_waits_for_it(web: httpx.Client, dialled: Dial) -> None:
+    """The next request, and one with the same id, in pieces that end where they like."""
+    ids = [uuid.uuid4().hex for _ in range(2)]
+    first, second = request(ids[0]), request(ids[1])
+    connection = dialled()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    for piece in (first, first[:30], first[30:] + second[:-1], second[-1:]):
+        connection.sendall(piece)
+
+    heard = b""
+    while heard.count(b"HTTP/1.1 201") < 2:
+        heard += connection.recv(65536)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", heard) == [b"201", b"409", b"201"]
+    assert [stored(web, each) for each in ids] == ["hello", "hello"]
+
+
 def test_a_request_in_single_bytes_is_stored_whole(web: httpx.Client, dialled: Dial) -> None:
     name = uuid.uuid4().hex
     connection = dialled()
