@@ -27,9 +27,9 @@ RETRIED: dict[str, Any] = {
 # Others wait for the thread: the sweeps among them.
 FAN_OUT_SECONDS = 1.0
 # Where many messages come one after another, a round of many costs as much as a round of one.
-GATHER_SECONDS, GATHER_MANY_SECONDS = 0.01, 0.05
+GATHER_SECONDS, GATHER_MANY_SECONDS = 0.005, 0.05
 MANY = 20
-ROUNDS_FOR_NOTHING = 5
+ROUNDS_FOR_NOTHING = 10
 FAN_OUT_LOCK, LAST_LOOK_SECONDS = 7_005, 0.2
 
 

@@ -73,7 +73,9 @@ class Settler:
                 return await self._write(batch)
             except (DataError, IntegrityError, UnicodeError):
                 if len(batch) == 1:
-                    raise
+                    # Its lease brings the job back; ten times, and the job is to blame.
+                    log.exception("settler.cannot_write", job=batch[0].job.job_id)
+                    return None
                 await self._write_patiently(batch[: len(batch) // 2])
                 return await self._write_patiently(batch[len(batch) // 2 :])
             except (OperationalError, PoolTimeout) as error:

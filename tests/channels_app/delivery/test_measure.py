@@ -6,21 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 import redis
-from django.db import connection
-from psycopg_pool import AsyncConnectionPool
 
-from broker_project.lib.egress import allowed_from
 from broker_project.lib.tally import tally
 from channels_app.delivery import fanout
-from channels_app.delivery.courier import Courier
-from channels_app.delivery.webhook import open_session
 from channels_app.metrics.activity import channel_key
 from channels_app.models import Channel, DeliveryJob, JobStatus, Message
 from tests.acceptance.receiver import receiving
 from tests.acceptance.servers import wait_until
+from tests.channels_app.delivery.couriers import couriers
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -56,16 +51,8 @@ def deliver_one(url: str) -> Channel:
 
 
 async def _deliver(consumer_id: int) -> None:
-    parameters = connection.get_connection_params()
-    address = {name: parameters[name] for name in ("dbname", "user", "host")}
-    async with (
-        AsyncConnectionPool(psycopg.conninfo.make_conninfo(**address), kwargs={"autocommit": True}, open=False) as pool,
-        open_session(allowed_from(["127.0.0.0/8"])) as session,
-    ):
-        courier = Courier(pool, session, ring=lambda _consumer: None, promote_in=lambda _wait: None)
-        await courier.start()
+    async with couriers() as courier:
         await courier.deliver(consumer_id)
-        await courier.stop(grace_seconds=10)
 
 
 def test_a_job_is_settled_though_nobody_takes_the_counts(hung_redis: None) -> None:
