@@ -8,7 +8,7 @@ meanwhile, with deltas of its own, and the folding of deltas, stay right.
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 
 from channels_app.models import CounterKind, JobStatus, MessageStatus
 
@@ -16,6 +16,26 @@ from channels_app.models import CounterKind, JobStatus, MessageStatus
 REPAIR_LOCK = 7011
 MOST_SHOWN = 1_000
 
+NAMES: dict[CounterKind, type[models.IntegerChoices]] = {
+    CounterKind.MESSAGE: MessageStatus,
+    CounterKind.JOB: JobStatus,
+    CounterKind.JOB_BY_PARTITION: JobStatus,
+}
+# What is counted, by kind; an app with rows of its own adds them.
+COUNTED = [
+    """
+    SELECT 1::smallint AS kind, channel_id, 0::bigint AS consumer_id, status, '' AS reason, count(*) AS count
+    FROM message GROUP BY channel_id, status
+    """,
+    """
+    SELECT 2::smallint, channel_id, consumer_id, status, coalesce(reason, ''), count(*)
+    FROM delivery_job GROUP BY channel_id, consumer_id, status, coalesce(reason, '')
+    """,
+    """
+    SELECT 4::smallint, channel_id, partition::bigint, status, '', count(*)
+    FROM delivery_job WHERE partition <> 0 GROUP BY channel_id, partition, status
+    """,
+]
 _DIFFERENCES = """
 WITH kept AS (
     SELECT kind, channel_id, consumer_id, status, reason, sum(count)::bigint AS count
@@ -23,11 +43,7 @@ WITH kept AS (
           UNION ALL SELECT kind, channel_id, consumer_id, status, reason, count FROM counter_delta) AS parts
     GROUP BY kind, channel_id, consumer_id, status, reason
 ), counted AS (
-    SELECT 1::smallint AS kind, channel_id, 0::bigint AS consumer_id, status, '' AS reason, count(*) AS count
-    FROM message GROUP BY channel_id, status
-    UNION ALL
-    SELECT 2::smallint, channel_id, consumer_id, status, coalesce(reason, ''), count(*)
-    FROM delivery_job GROUP BY channel_id, consumer_id, status, coalesce(reason, '')
+    {counted}
 ), difference AS MATERIALIZED (
     SELECT kind, channel_id, consumer_id, status, reason,
            coalesce(kept.count, 0) AS kept, coalesce(counted.count, 0) AS counted
@@ -44,7 +60,8 @@ _CORRECTED = """
 _SHOW = """
 SELECT d.kind, coalesce(channel.public_id, d.channel_id::text), coalesce(consumer.public_id, ''), d.status, d.reason,
        d.kept, d.counted, count(*) OVER ()
-FROM difference d LEFT JOIN channel ON channel.id = d.channel_id LEFT JOIN consumer ON consumer.id = d.consumer_id
+FROM difference d LEFT JOIN channel ON channel.id = d.channel_id
+LEFT JOIN consumer ON consumer.id = d.consumer_id AND d.kind = 2
 ORDER BY d.kind, d.channel_id, d.consumer_id, d.status, d.reason LIMIT %s
 """
 
@@ -71,12 +88,16 @@ class Checked:
 
 
 def check() -> Checked:
-    return _look(_DIFFERENCES + _SHOW)
+    return _look(_differences() + _SHOW)
 
 
 def repair() -> Checked:
     """Corrects what differs, and says what did."""
-    return _look(_DIFFERENCES + _CORRECTED + _SHOW)
+    return _look(_differences() + _CORRECTED + _SHOW)
+
+
+def _differences() -> str:
+    return _DIFFERENCES.format(counted=" UNION ALL ".join(COUNTED))
 
 
 def _look(statement: str) -> Checked:
@@ -92,6 +113,6 @@ def _look(statement: str) -> Checked:
 
 def _difference(row: tuple[Any, ...]) -> Difference:
     kind, channel, consumer, status, reason, kept, counted, _ = row
-    names = MessageStatus if kind == CounterKind.MESSAGE else JobStatus
+    names = NAMES[CounterKind(kind)]
     name = names(status).name if status in names.values else str(status)
     return Difference(CounterKind(kind), channel, consumer, name, reason, kept, counted)

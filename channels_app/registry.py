@@ -21,6 +21,16 @@ from channels_app.models import ApiKey, Channel, Consumer, Producer, RegistryVer
 from channels_app.models.api_key import hash_key
 
 MOST_ENTRIES = 100_000
+_OF_A_CHANNEL = (
+    "id",
+    "token",
+    "rate_per_second",
+    "rate_burst",
+    "max_backlog",
+    "partitions",
+    "delayed_messaging",
+    "spread_seconds",
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,10 @@ class Entry:
     token: str
     limit: Limit | None = None
     max_backlog: int | None = None
+    # Of a channel only.
+    partitions: int = 1
+    delayed_messaging: bool = True
+    spread_seconds: float | None = None
 
     def opened_by(self, token: str) -> bool:
         return hmac.compare_digest(self._secret, token.encode())
@@ -104,8 +118,18 @@ class Registry:
 
 
 def _channel(public_id: str) -> Entry | None:
-    row = Channel.objects.named(public_id).only("id", "token", "rate_per_second", "rate_burst", "max_backlog").first()
-    return Entry(row.pk, row.token, _limit(row), row.max_backlog) if row else None
+    row = Channel.objects.named(public_id).only(*_OF_A_CHANNEL).first()
+    if row is None:
+        return None
+    return Entry(
+        row.pk,
+        row.token,
+        _limit(row),
+        row.max_backlog,
+        partitions=row.partitions,
+        delayed_messaging=row.delayed_messaging,
+        spread_seconds=row.spread_seconds,
+    )
 
 
 def _entry(rows: Any) -> Entry | None:

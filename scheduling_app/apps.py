@@ -1,6 +1,21 @@
 from django.apps import AppConfig
 
+COUNTED = """
+SELECT 3::smallint, channel_id, partition::bigint, status, '', count(*)
+FROM scheduled_message GROUP BY channel_id, partition, status
+"""
+
 
 class SchedulingConfig(AppConfig):
     name = "scheduling_app"
     verbose_name = "Scheduling"
+
+    def ready(self) -> None:
+        """The counters of scheduled messages are checked with the others."""
+        # Not before the apps are loaded.
+        from channels_app import counts  # noqa: PLC0415
+        from channels_app.models import CounterKind  # noqa: PLC0415
+        from scheduling_app.models import ScheduledStatus  # noqa: PLC0415
+
+        counts.COUNTED.append(COUNTED)
+        counts.NAMES[CounterKind.SCHEDULED] = ScheduledStatus

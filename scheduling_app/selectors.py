@@ -3,8 +3,36 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from broker_project.lib.patterns import PUBLIC_ID
+from broker_project.lib.prepared import fetch
 from channels_app.models import Channel, MessageStatus
 from channels_app.selectors import message_counts
+from scheduling_app.errors import UnknownScheduledMessage
+from scheduling_app.models import ScheduledMessage, ScheduledStatus
+
+# Counters of kind 3 have the partition in the consumer's place.
+_COUNTS = """
+SELECT consumer_id, status, sum(count)::bigint FROM (
+    SELECT consumer_id, status, count FROM counter WHERE kind = 3 AND channel_id = %(channel)s::bigint
+    UNION ALL
+    SELECT consumer_id, status, count FROM counter_delta WHERE kind = 3 AND channel_id = %(channel)s::bigint
+) AS counted
+GROUP BY consumer_id, status
+"""
+# The first of each partition, by skipping along the index.
+_FIRSTS = """
+WITH RECURSIVE first AS (
+    (SELECT partition, due_at FROM scheduled_message WHERE channel_id = %(channel)s::bigint AND status = 100
+     ORDER BY partition, due_at LIMIT 1)
+    UNION ALL
+    SELECT following.* FROM first CROSS JOIN LATERAL (
+        SELECT s.partition, s.due_at FROM scheduled_message s
+        WHERE s.channel_id = %(channel)s::bigint AND s.status = 100 AND s.partition > first.partition
+        ORDER BY s.partition, s.due_at LIMIT 1
+    ) AS following
+)
+SELECT partition, due_at, greatest(0, extract(epoch FROM now() - due_at))::float8 FROM first
+"""
 
 
 @dataclass(frozen=True)
@@ -23,11 +51,43 @@ class MessagesStatus:
     for_later: ForLater
 
 
+@dataclass(frozen=True)
+class PartitionStatus:
+    """How many wait, when the first of them is due, and by how much that is past."""
+
+    partition: int
+    depth: int
+    oldest_due_at: datetime | None
+    lag_seconds: float
+
+
 def messages_status(channel: Channel) -> MessagesStatus:
     counts = message_counts(channel)
     return MessagesStatus(counts[MessageStatus.ACKNOWLEDGED], counts[MessageStatus.DISPATCHED], for_later(channel))
 
 
-def for_later(_channel: Channel) -> ForLater:
-    """The one place to fill in once messages can be scheduled; until then there are none."""
-    return ForLater(scheduled=0, dispatched=0, next_at=None)
+def for_later(channel: Channel) -> ForLater:
+    counts = fetch(_COUNTS, {"channel": channel.pk})
+    of = {status: sum(count for _, found, count in counts if found == status) for status in ScheduledStatus}
+    next_at = min((due_at for _, due_at, _ in fetch(_FIRSTS, {"channel": channel.pk})), default=None)
+    return ForLater(of[ScheduledStatus.SCHEDULED], of[ScheduledStatus.DISPATCHED], next_at)
+
+
+def partitions_status(channel: Channel) -> list[PartitionStatus]:
+    """Of every partition, and of those that a smaller number has left behind with something in them."""
+    counts = fetch(_COUNTS, {"channel": channel.pk})
+    depths = {partition: count for partition, status, count in counts if status == ScheduledStatus.SCHEDULED}
+    firsts = {partition: (due_at, lag) for partition, due_at, lag in fetch(_FIRSTS, {"channel": channel.pk})}
+    numbers = sorted({*range(channel.partitions), *firsts})
+    return [PartitionStatus(n, depths.get(n, 0), *firsts.get(n, (None, 0.0))) for n in numbers]
+
+
+def get_scheduled_message(channel: Channel, message_id: str) -> ScheduledMessage:
+    if not PUBLIC_ID.fullmatch(message_id):
+        raise UnknownScheduledMessage
+    rows = ScheduledMessage.objects.select_related("producer")
+    found = rows.filter(channel=channel, message_id=message_id).first()
+    if found is None:
+        raise UnknownScheduledMessage
+    found.channel = channel
+    return found

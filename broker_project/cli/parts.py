@@ -36,7 +36,7 @@ PARTS = (
     Part("web", 1, TERM, "-m broker_project.web --host {host} --port {port}", "{web}", http_ok("{web}/healthz")),
     Part("flower", 1, TERM, "-m broker_project.flower --address=127.0.0.1 --port={flower_port}", "{flower}",
          http_ok("{flower}/healthcheck"), needs_tables=False),
-    Part("worker-dispatch", 2, WORKER, f"{CELERY} worker {WORKS} -Q dispatch -c 4 -n dispatch-{{node}}",
+    Part("worker-dispatch", 2, WORKER, f"{CELERY} worker {WORKS} -Q dispatch -c 8 -n dispatch-{{node}}",
          ready=worker("dispatch")),
     Part("worker-delivery", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-{{node}}",
          ready=worker("delivery")),

@@ -47,6 +47,13 @@ RETRY_AFTER_MAX_SECONDS = env.float("RETRY_AFTER_MAX_SECONDS", 3600.0)
 # Threads of a delivery worker; each serves one consumer for a second at a time.
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
 
+# How often scheduled messages are swept, in milliseconds, rounded up to a second; rings bring them in between.
+SCHEDULER_INTERVAL_MS = env.int("SCHEDULER_INTERVAL_MS", 5_000)
+# How far ahead a message must be scheduled, in minutes; a fraction will do, and 0 asks only that it is not past.
+MIN_SCHEDULE_DELAY_MINUTES = env.float("MIN_SCHEDULE_DELAY_MINUTES", 2.0)
+# The most scheduled messages that one transaction dispatches; the sweep goes on until none is due.
+SCHEDULER_BATCH_SIZE = env.int("SCHEDULER_BATCH_SIZE", 100)
+
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
 # Whether /metrics is open to all; else it needs an API key.

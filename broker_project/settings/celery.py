@@ -1,9 +1,11 @@
 """Celery: queues, routes and the beat table on one screen. Redis only rings; the rows decide."""
 
+import math
 from datetime import timedelta
 
 from kombu import Queue
 
+from .broker import SCHEDULER_INTERVAL_MS
 from .environment import env
 
 # The Redis that carries doorbells and rate limits. `./broker up` sets it to the embedded one.
@@ -64,6 +66,7 @@ CELERY_BEAT_SCHEDULE = {
     "take back expired leases": _every(2, "channels_app.take_back_lost"),
     "expire what waited too long": _every(5, "channels_app.expire_old"),
     "bury jobs of deleted consumers": _every(5, "channels_app.bury_gone"),
+    "ring for scheduled messages": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.sweep"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

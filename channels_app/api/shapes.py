@@ -18,6 +18,7 @@ from channels_app.models.channel import (
     MAX_BACKLOG_LIMIT,
     MAX_PARTITIONS,
     MAX_RETENTION_DAYS,
+    MAX_SPREAD_SECONDS,
     DeadLetters,
 )
 from channels_app.models.consumer import (
@@ -117,6 +118,10 @@ class ChannelIn(RegistryIn):
     deadLetters = Choice(source="dead_letters", choices=DeadLetters.values, **_OPTIONAL)
     maxBacklog = Whole(source="max_backlog", min_value=1, max_value=MAX_BACKLOG_LIMIT, **_OPTIONAL)
     maxAgeSeconds = Whole(source="max_age_seconds", min_value=1, max_value=MAX_AGE_LIMIT_SECONDS, **_OPTIONAL)
+    spreadSeconds = Number(source="spread_seconds", min_value=LEAST_SECONDS, max_value=MAX_SPREAD_SECONDS, **_OPTIONAL)
+    releasePerSecond = Number(
+        source="release_per_second", min_value=LEAST_SECONDS, max_value=MAX_PER_SECOND, **_OPTIONAL
+    )
     partitions = Whole(min_value=1, max_value=MAX_PARTITIONS, **_OPTIONAL)
     retentionDays = Whole(source="retention_days", min_value=1, max_value=MAX_RETENTION_DAYS, **_OPTIONAL)
 
@@ -229,6 +234,8 @@ class ChannelOut(RegistryOut):
     deadLetters = serializers.ChoiceField(source="dead_letters", choices=DeadLetters.values)
     maxBacklog = serializers.IntegerField(source="max_backlog", allow_null=True)
     maxAgeSeconds = serializers.IntegerField(source="max_age_seconds")
+    spreadSeconds = serializers.FloatField(source="spread_seconds", allow_null=True)
+    releasePerSecond = serializers.FloatField(source="release_per_second", allow_null=True)
     partitions = serializers.IntegerField()
     retentionDays = serializers.IntegerField(source="retention_days", allow_null=True)
     consumersUrl = serializers.SerializerMethodField()

@@ -18,8 +18,10 @@ _STORE = """
 WITH arrived AS MATERIALIZED (
     SELECT nextval('message_id_seq'::regclass) AS id, item.*
     FROM unnest(
-        %(channels)s, %(producers)s, %(message_ids)s, %(payloads)s, %(content_types)s, %(priorities)s, %(headers)s
-    ) WITH ORDINALITY AS item (channel_id, producer_id, message_id, payload, content_type, priority, headers, place)
+        %(channels)s, %(producers)s, %(message_ids)s, %(payloads)s, %(content_types)s, %(priorities)s, %(headers)s,
+        %(partitions)s
+    ) WITH ORDINALITY AS item
+        (channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, place)
     ORDER BY place
 ), taken AS (
     INSERT INTO message_key (channel_id, message_id, row_id)
@@ -27,9 +29,11 @@ WITH arrived AS MATERIALIZED (
     ON CONFLICT DO NOTHING RETURNING row_id
 ), stored AS (
     INSERT INTO message
-        (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status, received_at)
+        (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, status,
+         received_at)
     OVERRIDING SYSTEM VALUE
-    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, 100, now()
+    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, partition, 100,
+           now()
     FROM arrived JOIN taken ON taken.row_id = arrived.id
     RETURNING id
 )
@@ -47,6 +51,7 @@ class Incoming(NamedTuple):
     content_type: str
     priority: int
     headers: dict[str, str]
+    partition: int = 0
 
     @property
     def size(self) -> int:
@@ -71,6 +76,7 @@ async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> li
             "content_types": Texts([message.content_type for message in messages]),
             "priorities": Integers([message.priority for message in messages]),
             "headers": Texts([json.dumps(message.headers) if message.headers else "{}" for message in messages]),
+            "partitions": Integers([message.partition for message in messages]),
         },
     )
     places = {row[0] for row in await cursor.fetchall()}

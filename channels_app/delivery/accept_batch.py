@@ -2,10 +2,9 @@
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Iterator, Sequence
 
-from psycopg import AsyncConnection, Rollback
+from psycopg import AsyncConnection
 
 from channels_app.delivery.accept import Incoming
 
@@ -23,7 +22,7 @@ SELECT arrived.place, arrived.id FROM arrived JOIN taken ON taken.row_id = arriv
 """
 # Half the work of an INSERT … SELECT unnest: COPY fills whole pages at a time.
 _COPY = """
-COPY message (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status)
+COPY message (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status, partition)
 FROM STDIN (FORMAT binary)
 """
 _COPY_HEAD = b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0)
@@ -34,14 +33,7 @@ _numbers = struct.Struct("!hiqiqiqi").pack
 _length = struct.Struct("!i").pack
 _priority_and_jsonb = struct.Struct("!iiib").pack
 _status = struct.pack("!ih", 2, 100)
-
-# Digests instead of payloads: a batch sent again would send all its bytes a third time.
-_FIRSTS = """
-SELECT sent.place, coalesce(sha256(message.payload) = sent.digest, false)
-FROM unnest(%(places)s::int[], %(message_ids)s::text[], %(digests)s::bytea[]) AS sent (place, message_id, digest)
-JOIN message_key AS key ON key.channel_id = %(channel)s AND key.message_id = sent.message_id
-LEFT JOIN message ON message.id = key.row_id AND NOT key.scheduled
-"""
+_partition = struct.Struct("!ih").pack
 
 
 async def store_new(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
@@ -51,32 +43,6 @@ async def store_new(connection: AsyncConnection, messages: Sequence[Incoming]) -
         if row_ids:
             await _copy(connection, messages, row_ids)
     return [place in row_ids for place in range(len(messages))]
-
-
-async def store_all(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
-    """Stores all, or nothing if an id was taken; says of each whether it was new."""
-    async with connection.transaction() as transaction:
-        row_ids = await _take_keys(connection, messages)
-        if len(row_ids) < len(messages):
-            raise Rollback(transaction)
-        await _copy(connection, messages, row_ids)
-    return [place in row_ids for place in range(len(messages))]
-
-
-async def firsts(connection: AsyncConnection, messages: Mapping[int, Incoming]) -> dict[int, bool]:
-    """Of messages by place, all of one channel: those whose id is taken, and whether by the same payload."""
-    if not messages:
-        return {}
-    cursor = await connection.execute(
-        _FIRSTS,
-        {
-            "places": list(messages),
-            "message_ids": [message.message_id for message in messages.values()],
-            "digests": [sha256(message.payload).digest() for message in messages.values()],
-            "channel": next(iter(messages.values())).channel_id,
-        },
-    )
-    return dict(await cursor.fetchall())
 
 
 async def _take_keys(connection: AsyncConnection, messages: Sequence[Incoming]) -> dict[int, int]:
@@ -109,7 +75,7 @@ def _row(row_id: int, message: Incoming) -> bytes:
     headers = json.dumps(message.headers).encode() if message.headers else b"{}"
     return b"".join(
         (
-            _numbers(9, 8, row_id, 8, message.channel_id, 8, message.producer_id, len(name)),
+            _numbers(10, 8, row_id, 8, message.channel_id, 8, message.producer_id, len(name)),
             name,
             _length(len(message.payload)),
             message.payload,
@@ -118,5 +84,6 @@ def _row(row_id: int, message: Incoming) -> bytes:
             _priority_and_jsonb(4, message.priority, len(headers) + 1, 1),
             headers,
             _status,
+            _partition(2, message.partition),
         )
     )

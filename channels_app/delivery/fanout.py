@@ -18,31 +18,37 @@ WITH RECURSIVE waiting AS (
 """
 _CHANNELS = "SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL"
 
-# One channel per statement. The state row serialises fan-outs of a channel: its sequence has no gap.
-_FAN_OUT = """
-WITH taken AS MATERIALIZED (
-    SELECT id, priority FROM message
-    WHERE channel_id = %(channel)s::bigint AND status = 100 ORDER BY id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
-), state AS (
-    UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM taken)
-    WHERE channel_id = %(channel)s::bigint RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
-), numbered AS (
-    SELECT id, priority, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
-), made AS (
-    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, expires_at)
-    SELECT numbered.id, channel.id, consumer.id, numbered.priority,
+# What `numbered` holds (id, priority, partition, of one channel) becomes a job for each consumer. The dispatch of
+# scheduled messages makes its jobs by the same words.
+MAKE_JOBS = """
+    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, expires_at)
+    SELECT numbered.id, channel.id, consumer.id, numbered.priority, numbered.partition,
            now() + make_interval(secs => channel.max_age_seconds)
     FROM numbered CROSS JOIN channel JOIN consumer ON consumer.channel_id = channel.id
     JOIN consumer_state ON consumer_state.consumer_id = consumer.id
     WHERE channel.id = %(channel)s::bigint AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
     ORDER BY numbered.id
     RETURNING consumer_id
+"""
+
+# One channel per statement. The state row serialises fan-outs of a channel: its sequence has no gap.
+_FAN_OUT = f"""
+WITH taken AS MATERIALIZED (
+    SELECT id, priority, partition FROM message
+    WHERE channel_id = %(channel)s::bigint AND status = 100 ORDER BY id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
+), state AS (
+    UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM taken)
+    WHERE channel_id = %(channel)s::bigint RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
+), numbered AS (
+    SELECT id, priority, partition, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
+), made AS (
+    {MAKE_JOBS}
 ), moved AS (
     UPDATE message SET status = 101, dispatched_at = now(), sequence = numbered.sequence
     FROM numbered WHERE message.id = numbered.id RETURNING message.id
 )
 SELECT (SELECT count(*) FROM moved), (SELECT array_agg(DISTINCT consumer_id) FROM made)
-"""
+"""  # noqa: S608
 _CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s::bigint AND deleted_at IS NULL"
 
 

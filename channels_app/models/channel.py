@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from channels_app.models.policies import (
     MAX_FACTOR,
+    MAX_PER_SECOND,
     MAX_RETRIES,
     MAX_WAIT_SECONDS,
     Jitter,
@@ -15,6 +16,7 @@ from channels_app.models.policies import (
 from channels_app.models.registry_object import RegistryObject
 
 MAX_PARTITIONS = 64
+MAX_SPREAD_SECONDS = 24 * 3600
 MAX_AGE_LIMIT_SECONDS = 365 * 24 * 3600
 MAX_RETENTION_DAYS = 36_500
 MAX_BACKLOG_LIMIT = 1_000_000_000
@@ -37,6 +39,9 @@ class Channel(RegistryObject):
     max_backlog = models.IntegerField(null=True, blank=True, validators=between(1, MAX_BACKLOG_LIMIT))
     max_age_seconds = models.IntegerField(default=86_400, validators=between(1, MAX_AGE_LIMIT_SECONDS))
     partitions = models.IntegerField(default=1, validators=between(1, MAX_PARTITIONS))
+    # Messages due at the same moment: spread over so many seconds, or released at most so fast.
+    spread_seconds = models.FloatField(null=True, blank=True, validators=between(0.001, MAX_SPREAD_SECONDS))
+    release_per_second = models.FloatField(null=True, blank=True, validators=between(0.001, MAX_PER_SECOND))
     retention_days = models.IntegerField(null=True, blank=True, validators=between(1, MAX_RETENTION_DAYS))
 
     class Meta:
@@ -57,5 +62,7 @@ class Channel(RegistryObject):
             models.CheckConstraint(
                 name="channel_partitions_in_range", condition=Q(partitions__range=(1, MAX_PARTITIONS))
             ),
+            models.CheckConstraint(name="channel_spread_is_positive", condition=Q(spread_seconds__gt=0)),
+            models.CheckConstraint(name="channel_release_is_positive", condition=Q(release_per_second__gt=0)),
             models.CheckConstraint(name="channel_retention_is_positive", condition=Q(retention_days__gte=1)),
         ]

@@ -4,8 +4,12 @@ from django.db import models
 
 
 class CounterKind(models.IntegerChoices):
+    """By partition, its number stands in the consumer's column; jobs of partition 0 are what the others leave."""
+
     MESSAGE = 1
     JOB = 2
+    SCHEDULED = 3
+    JOB_BY_PARTITION = 4
 
 
 class Counted(models.Model):

@@ -47,6 +47,7 @@ class DeliveryJob(models.Model):
     channel = models.ForeignKey(Channel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     consumer = models.ForeignKey(Consumer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     priority = models.IntegerField()
+    partition = models.SmallIntegerField(db_default=0)
     status = models.SmallIntegerField(choices=JobStatus.choices, db_default=JobStatus.QUEUED)
     attempt = models.IntegerField(db_default=0)
     failures = models.IntegerField(db_default=0)

@@ -33,7 +33,31 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.update(payload=b"", expunged_at=Now(), expunged_by=by)
 
 
-class Message(models.Model):
+class Content:
+    """What a payload and its headers are as texts: for a message now, and for one for later."""
+
+    payload: bytes | memoryview
+    headers: dict[str, str]
+
+    @property
+    def payload_text(self) -> str | None:
+        """The payload as text, if it is one."""
+        try:
+            return bytes(self.payload).decode()
+        except UnicodeDecodeError:
+            return None
+
+    @property
+    def header_texts(self) -> dict[str, str]:
+        """Values are kept as a character for each byte; most producers mean UTF-8."""
+        return {name: _as_text(value) for name, value in self.headers.items()}
+
+    @property
+    def payload_base64(self) -> str:
+        return base64.b64encode(self.payload).decode()
+
+
+class Message(Content, models.Model):
     """Written in bulk by the door; rows of the registry are never removed, so no foreign key is checked here."""
 
     channel = models.ForeignKey(Channel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -42,6 +66,8 @@ class Message(models.Model):
     payload = models.BinaryField()
     content_type = models.CharField(max_length=255)
     priority = models.IntegerField(default=0)
+    # Given at the door by least load, and kept for life.
+    partition = models.SmallIntegerField(db_default=0)
     headers = models.JSONField(default=dict)
     status = models.SmallIntegerField(choices=MessageStatus.choices, default=MessageStatus.ACKNOWLEDGED)
     sequence = models.BigIntegerField(null=True)
@@ -71,23 +97,6 @@ class Message(models.Model):
     @property
     def status_name(self) -> str:
         return MessageStatus(self.status).name
-
-    @property
-    def payload_text(self) -> str | None:
-        """The payload as text, if it is one."""
-        try:
-            return bytes(self.payload).decode()
-        except UnicodeDecodeError:
-            return None
-
-    @property
-    def header_texts(self) -> dict[str, str]:
-        """Values are kept as a character for each byte; most producers mean UTF-8."""
-        return {name: _as_text(value) for name, value in self.headers.items()}
-
-    @property
-    def payload_base64(self) -> str:
-        return base64.b64encode(self.payload).decode()
 
 
 class MessageKey(models.Model):

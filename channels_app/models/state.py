@@ -24,6 +24,8 @@ class ChannelState(models.Model):
 
     channel = models.OneToOneField(Channel, on_delete=models.CASCADE, primary_key=True, related_name="state")
     last_sequence = models.BigIntegerField(db_default=0)
+    # Scheduled messages are released up to this moment's worth of the channel's rate.
+    released_until = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
 
     objects = StateManager()

@@ -11,6 +11,7 @@ from django.conf import settings
 from broker_project.lib.errors import BrokerError
 from channels_app.delivery.accept import Incoming, new_message_ids
 from channels_app.registry import Entry
+from scheduling_app.accept import Times
 from scheduling_app.api.item import ItemRefused, read_item
 
 # A thread would hold the interpreter just as long: reading stops by itself to let the event loop do other work.
@@ -33,6 +34,8 @@ class Batch:
     channel: Entry
     producer: Entry
     messages: dict[int, Incoming] = field(default_factory=dict)
+    # Of those for later.
+    times: dict[int, Times] = field(default_factory=dict)
     refused: dict[int, ItemRefused] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -56,7 +59,9 @@ async def read_batch(items: Iterator[Any], channel: Entry, producer: Entry) -> B
         if place >= most:
             raise TooManyMessages(f"A batch has at most {most} messages.")
         try:
-            batch.messages[place] = read_item(item, channel.row_id, producer.row_id, fresh_ids)
+            batch.messages[place], times = read_item(item, channel, producer, fresh_ids)
+            if times is not None:
+                batch.times[place] = times
         except ItemRefused as refusal:
             batch.refused[place] = refusal
         if time.perf_counter() - began > SLICE_SECONDS:

@@ -1,38 +1,35 @@
 """Stores a batch on one of the door's connections."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 
 import psycopg
 import structlog
-from psycopg import AsyncConnection
 from psycopg_pool import PoolTimeout
 
 from broker_project.api.door_pool import door_pool
 from broker_project.api.group_commit import DoorFull, OutcomeUnknown, RowRefused
-from channels_app.delivery.accept import Incoming
+from scheduling_app.accept import store_batch
+from scheduling_app.api.batch import Batch
 
 log = structlog.get_logger(__name__)
-
-Store = Callable[[AsyncConnection, Sequence[Incoming]], Awaitable[list[bool]]]
 
 TRIES = 3
 # The rest of the door's connections is for single messages.
 _writers = asyncio.Semaphore(2)
 
 
-async def stored(store: Store, messages: Sequence[Incoming]) -> list[bool]:
+async def stored(batch: Batch, *, whole: bool) -> dict[int, bool]:
     """Whether each message was new, in one transaction; a transaction that lost against another is tried again."""
-    if not messages:
-        return []
+    if not batch.messages:
+        return {}
     for _ in range(TRIES):
         try:
             async with _writers, door_pool().connection() as connection:
-                return await store(connection, messages)
+                return await store_batch(connection, batch.messages, batch.times, whole=whole)
         except PoolTimeout as error:
             raise DoorFull from error
         except psycopg.Error as error:
-            _unless_in_the_way(error, len(messages))
+            _unless_in_the_way(error, len(batch))
     raise DoorFull
 
 

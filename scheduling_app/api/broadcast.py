@@ -1,7 +1,9 @@
 """The broadcast door: POST /channel/{c}/broadcast, answered by the frame, committed in groups."""
 
+import asyncio
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -14,11 +16,15 @@ from broker_project.lib.errors import BrokerError
 from channels_app.delivery.accept import Incoming, new_message_ids, store
 from channels_app.doorbell import ring_fan_out
 from channels_app.registry import Entry
+from scheduling_app.accept import Later, Times, store_later
 from scheduling_app.api import limits
 from scheduling_app.api.admission import admit, admit_at_hand
-from scheduling_app.api.duplicates import DuplicateMessage, used
+from scheduling_app.api.duplicates import NOBODY, DuplicateMessage, used
 from scheduling_app.api.headers import EmptyPayload, Headers
-from scheduling_app.api.later import refuse_a_time
+from scheduling_app.api.later import times_for
+from scheduling_app.api.loads import least_loaded
+from scheduling_app.api.locations import location
+from scheduling_app.bells import ring_for
 
 PATH = re.compile(r"/channel/([^/]+)/broadcast")
 
@@ -30,29 +36,38 @@ async def _write(messages: Sequence[Incoming]) -> list[bool]:
     return stored
 
 
+async def _write_later(several: Sequence[Later]) -> list[bool]:
+    async with door_pool().connection() as connection:
+        stored = await store_later(connection, several)
+    ring_for(several)
+    return stored
+
+
 _commits = GroupCommit[Incoming, bool](_write, size_of=lambda message: message.size)
+_commits_later = GroupCommit[Later, bool](_write_later, size_of=lambda later: later.size)
 
 
 async def start_door() -> None:
     await _commits.start()
+    await _commits_later.start()
 
 
 async def stop_door() -> None:
     await _commits.stop()
+    await _commits_later.stop()
 
 
 async def broadcast(request: Request) -> Reply:
-    """Stores one message; 201 means that it has been committed."""
+    """Stores one message, for now or for later; 201 means that it has been committed."""
     channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
     headers = Headers.of(request.headers)
     channel, producer = await admit(channel_id, headers, request)
-    message = _message(channel, producer, headers, request.body)
-    location = f"/channel/{channel_id}/message/{message.message_id}".encode()
-    if limits.are_set(channel, producer) and await _limited_but_used(channel, producer, message, headers):
-        return await _duplicate(message, location)
-    if not await _commits.submit(message):
-        return await _duplicate(message, location)
-    return Reply(201, b"", headers=[(b"location", location)])
+    arrived = _arrived(channel, producer, headers, request.body)
+    if limits.are_set(channel, producer) and await _limited_but_used(channel, producer, arrived.message, headers):
+        return await _duplicate(arrived.message, channel_id)
+    if not await arrived.put():
+        return await _duplicate(arrived.message, channel_id)
+    return Reply(201, b"", headers=[(b"location", arrived.location(channel_id))])
 
 
 def plain(request: Plain) -> Pending | None:
@@ -65,12 +80,28 @@ def plain(request: Plain) -> Pending | None:
         opened = admit_at_hand(named[1], headers)
         if opened is None or limits.are_set(*opened):
             return None
-        message = _message(*opened, headers, request.body)
-        done = _commits.put(message)
+        arrived = _arrived(*opened, headers, request.body)
+        done = arrived.put()
     except BrokerError:
         # The long way says why, and paces who guesses.
         return None
-    return Pending(done, f"/channel/{named[1]}/message/{message.message_id}".encode())
+    return Pending(done, arrived.location(named[1]))
+
+
+class Arrived(NamedTuple):
+    """A message that is in order, and its times if it is for later."""
+
+    message: Incoming
+    times: Times | None
+
+    def put(self) -> asyncio.Future[bool]:
+        """True in the end: stored. False: its id was taken."""
+        if self.times is None:
+            return _commits.put(self.message)
+        return _commits_later.put(Later(self.message, self.times))
+
+    def location(self, channel_id: str) -> bytes:
+        return location(channel_id, self.message.message_id, scheduled=self.times is not None).encode()
 
 
 async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:
@@ -84,12 +115,13 @@ async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, 
     return False
 
 
-def _message(channel: Entry, producer: Entry, headers: Headers, body: bytes) -> Incoming:
+def _arrived(channel: Entry, producer: Entry, headers: Headers, body: bytes) -> Arrived:
     """The contract's checks of a message, in the contract's order."""
-    refuse_a_time(headers.one("X-Broker-Scheduled-For"))
+    asked = headers.one("X-Broker-Scheduled-For")
+    times = None if asked is None else times_for(asked, channel)
     if not body:
         raise EmptyPayload
-    return Incoming(
+    message = Incoming(
         channel_id=channel.row_id,
         producer_id=producer.row_id,
         message_id=headers.message_id() or new_message_ids(1)[0],
@@ -97,12 +129,15 @@ def _message(channel: Entry, producer: Entry, headers: Headers, body: bytes) -> 
         content_type=headers.content_type(),
         priority=headers.priority(),
         headers=headers.metadata(),
+        partition=least_loaded(channel),
     )
+    return Arrived(message, times)
 
 
-async def _duplicate(message: Incoming, location: bytes) -> Reply:
-    same = (await used({0: message})).get(0, False)
-    return Reply.problem(DuplicateMessage(), headers=[(b"location", location)], samePayload=same)
+async def _duplicate(message: Incoming, channel_id: str) -> Reply:
+    first = (await used({0: message})).get(0, NOBODY)
+    place = location(channel_id, message.message_id, scheduled=first.scheduled).encode()
+    return Reply.problem(DuplicateMessage(), headers=[(b"location", place)], samePayload=first.same_payload)
 
 
 ROUTES = (Route(PATH, ("POST",), broadcast, max_bytes=settings.MAX_PAYLOAD_BYTES, quiet=True),)

@@ -1,7 +1,7 @@
 """The batch door: POST /channel/{c}/broadcast/batch, many messages in one request and one transaction."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
 
@@ -10,16 +10,17 @@ from django.conf import settings
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
-from channels_app.delivery.accept_batch import store_all, store_new
 from channels_app.doorbell import ring_fan_out
+from scheduling_app.accept import Later
 from scheduling_app.api import batch_reply, limits
 from scheduling_app.api.admission import admit
 from scheduling_app.api.batch import Batch, read_batch
 from scheduling_app.api.batch_store import stored
-from scheduling_app.api.duplicates import used
+from scheduling_app.api.duplicates import NOBODY, used
 from scheduling_app.api.headers import Headers
 from scheduling_app.api.items import reader_for
 from scheduling_app.api.room import Room
+from scheduling_app.bells import ring_for
 
 PATH = re.compile(r"/channel/([^/]+)/broadcast/batch")
 # A batch counts twice, as bytes and as messages: two of the largest at once.
@@ -50,17 +51,17 @@ async def broadcast_batch(request: Request) -> Reply:
     items = reader_for(headers.one("Content-Type") or "")(request.body)
     with _room.hold(len(request.body)):
         batch = await read_batch(items, channel, producer)
-        return await store(batch, f"/channel/{channel_id}/message/")
+        return await store(batch, channel_id)
 
 
-async def _store_whole(batch: Batch, address: str) -> Reply:
+async def _store_whole(batch: Batch, channel_id: str) -> Reply:
     if batch.refused:
         return batch_reply.invalid(batch)
     repeated = batch.repeated()
-    if repeated or await _limited_but_used(batch) or not all(await stored(store_all, [*batch.messages.values()])):
+    if repeated or await _limited_but_used(batch) or not all((await stored(batch, whole=True)).values()):
         return batch_reply.duplicates(repeated, await used(batch.messages), len(batch))
-    ring_fan_out()
-    return batch_reply.stored(batch, address)
+    _ring(batch, batch.messages)
+    return batch_reply.stored(batch, channel_id)
 
 
 async def _limited_but_used(batch: Batch) -> bool:
@@ -74,15 +75,20 @@ async def _limited_but_used(batch: Batch) -> bool:
     return False
 
 
-async def _store_some(batch: Batch, address: str) -> Reply:
+async def _store_some(batch: Batch, channel_id: str) -> Reply:
     await _check_limits(batch)
-    outcomes = await stored(store_new, [*batch.messages.values()])
-    if any(outcomes):
+    outcomes = await stored(batch, whole=False)
+    _ring(batch, [place for place, is_new in outcomes.items() if is_new])
+    others = {place: batch.messages[place] for place, is_new in outcomes.items() if not is_new}
+    firsts = await used(others)
+    return batch_reply.one_by_one(batch, channel_id, {place: firsts.get(place, NOBODY) for place in others})
+
+
+def _ring(batch: Batch, places: Iterable[int]) -> None:
+    stored = set(places)
+    if stored - batch.times.keys():
         ring_fan_out()
-    pairs = zip(batch.messages.items(), outcomes, strict=True)
-    others = {place: message for (place, message), is_new in pairs if not is_new}
-    same = await used(others) if others else {}
-    return batch_reply.one_by_one(batch, address, {place: same.get(place, False) for place in others})
+    ring_for(Later(batch.messages[place], times) for place, times in batch.times.items() if place in stored)
 
 
 async def _check_limits(batch: Batch) -> None:

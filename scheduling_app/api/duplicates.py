@@ -9,7 +9,7 @@ from broker_project.api.door_pool import door_pool
 from broker_project.api.exceptions import StorageAway
 from broker_project.lib.errors import BrokerError
 from channels_app.delivery.accept import Incoming
-from channels_app.delivery.accept_batch import firsts
+from scheduling_app.accept import First, firsts
 
 
 class DuplicateMessage(BrokerError):
@@ -18,8 +18,14 @@ class DuplicateMessage(BrokerError):
     status = 409
 
 
-async def used(messages: Mapping[int, Incoming]) -> dict[int, bool]:
-    """Of messages by place: those whose id was used before, and whether for the same payload."""
+# The one that had the id a moment ago, and is gone.
+NOBODY = First(same_payload=False, scheduled=False)
+
+
+async def used(messages: Mapping[int, Incoming]) -> dict[int, First]:
+    """Of messages by place: those whose id was used before, and by whom."""
+    if not messages:
+        return {}
     try:
         async with door_pool().connection() as connection:
             return await firsts(connection, messages)

@@ -10,6 +10,8 @@ from django.conf import settings
 
 from broker_project.lib.errors import BrokerError
 from channels_app.delivery.accept import Incoming
+from channels_app.registry import Entry
+from scheduling_app.accept import Times
 from scheduling_app.api.headers import (
     DEFAULT_CONTENT_TYPE,
     MESSAGE_ID,
@@ -23,7 +25,8 @@ from scheduling_app.api.headers import (
     check_size,
     check_value,
 )
-from scheduling_app.api.later import refuse_a_time
+from scheduling_app.api.later import times_for
+from scheduling_app.api.loads import least_loaded
 
 _NAMES = ("payload", "payloadBase64", "messageId", "contentType", "priority", "headers", "scheduledFor")
 # Every name in any case; base64 for short.
@@ -59,23 +62,26 @@ class ItemRefused(Exception):
         self.field, self.error = field, error
 
 
-def read_item(item: Any, channel_id: int, producer_id: int, fresh_ids: Iterator[str]) -> Incoming:
-    """The message that an item stands for; without an id of its own it gets the next fresh one."""
+def read_item(item: Any, channel: Entry, producer: Entry, fresh_ids: Iterator[str]) -> tuple[Incoming, Times | None]:
+    """The message that an item stands for, and its times; without an id of its own it gets the next fresh one."""
     fields = _fields(item)
+    times = None
     if "scheduledFor" in fields:
-        _read("scheduledFor", refuse_a_time, fields["scheduledFor"])
+        times = _read("scheduledFor", lambda text: times_for(text, channel), fields["scheduledFor"])
     payload, content_type = _payload(fields)
     if "contentType" in fields:
         content_type = _read("contentType", _content_type, fields["contentType"])
-    return Incoming(
-        channel_id,
-        producer_id,
+    message = Incoming(
+        channel.row_id,
+        producer.row_id,
         _read("messageId", _message_id, fields["messageId"]) if "messageId" in fields else next(fresh_ids),
         payload,
         content_type,
         _read("priority", _priority, fields["priority"]) if "priority" in fields else 0,
         _read("headers", _headers, fields["headers"]) if "headers" in fields else {},
+        least_loaded(channel),
     )
+    return message, times
 
 
 def _fields(item: Any) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from django.urls import path
 
-from scheduling_app.api import status
+from scheduling_app.api import scheduled, status
 
 urlpatterns = [
     path("channel/<str:channel_id>/messages-status", status.MessagesStatusView.as_view()),
+    path("channel/<str:channel_id>/scheduled-messages", scheduled.ScheduledMessagesView.as_view()),
+    path("channel/<str:channel_id>/scheduled-partitions", scheduled.ScheduledPartitionsView.as_view()),
+    path("channel/<str:channel_id>/scheduled-message/<str:message_id>", scheduled.ScheduledMessageView.as_view()),
 ]

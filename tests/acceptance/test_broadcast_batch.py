@@ -193,12 +193,6 @@ def test_the_sizes_of_a_batch_are_limited(channel: Channel) -> None:
     assert channel.send([{"payload": "x" * 99_000}] * 11).status_code == 413
 
 
-def test_a_message_for_later_is_refused_and_not_sent_now(channel: Channel) -> None:
-    answer = channel.send([{"payload": "x", "scheduledFor": "2030-01-01T00:00:00Z"}])
-
-    assert codes(answer) == [("[0].scheduledFor", "not_supported_yet")]
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

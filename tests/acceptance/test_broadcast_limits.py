@@ -138,12 +138,6 @@ def test_a_full_backlog_is_429_until_there_is_room(make: Any, broker: Broker) ->
     wait_until(lambda: channel.publish().status_code == 201, 5)
 
 
-def test_a_message_for_later_is_refused_and_not_sent_now(make: Any) -> None:
-    answer = make().publish(Scheduled_For="2030-01-01T00:00:00Z")
-
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_supported_yet")
-
-
 def test_an_address_that_guesses_too_often_gets_429_and_the_right_token_still_opens(make: Any) -> None:
     channel = make()
 

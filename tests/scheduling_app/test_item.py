@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from channels_app.delivery.accept import Incoming
+from channels_app.registry import Entry
 from scheduling_app.api.item import ItemRefused, read_item
 
 
 def read(item: Any) -> Incoming:
-    return read_item(item, 7, 8, map(str, count()))
+    return read_item(item, Entry(7, ""), Entry(8, ""), map(str, count()))[0]
 
 
 def test_an_item_needs_only_a_payload() -> None:
@@ -89,7 +90,8 @@ REFUSED: list[Case] = [
     *each("contentType", "invalid_content_type", ["", " ", "a\nb", "ü", "a" * 256, 1]),
     *each("headers", "invalid_header", NOT_HEADERS),
     *each("headers", "reserved_header", [{name: "x"} for name in RESERVED]),
-    *each("scheduledFor", "not_supported_yet", ["2030-01-01T00:00:00Z", 0]),
+    *each("scheduledFor", "invalid_scheduled_for", ["2030-01-01T00:00:00", "", 0, [], {}]),
+    *each("scheduledFor", "scheduled_too_soon", ["2020-01-01T00:00:00Z"]),
     *each("colour", "unknown_field", [1, None]),
     *each("\u212aey", "unknown_field", [None]),
 ]

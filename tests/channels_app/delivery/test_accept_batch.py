@@ -1,7 +1,7 @@
 """Storing a batch in one transaction, in the real database."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from django.db import connection
 from psycopg import AsyncConnection
 
 from channels_app.delivery.accept import Incoming
-from channels_app.delivery.accept_batch import firsts, store_all, store_new
+from channels_app.delivery.accept_batch import store_new
 from channels_app.models import Message, MessageKey
 from tests.channels_app.registry import make_channel, make_producer
 
@@ -51,10 +51,10 @@ def test_every_value_comes_back_as_it_was(ids: tuple[int, int]) -> None:
         ids, "m", payload, content_type="text/plain; x=ü", priority=-(2**31), headers={"X-A": "caf\xe9", "x": '"\\'}
     )
 
-    assert at_once(store_all, [message, incoming(ids, "n")]) == [[True, True]]
+    assert at_once(store_new, [message, incoming(ids, "n")]) == [[True, True]]
 
     row = Message.objects.get(message_id="m")
-    assert (bytes(row.payload), row.content_type, row.priority, row.headers) == message[3:]
+    assert (bytes(row.payload), row.content_type, row.priority, row.headers, row.partition) == message[3:]
     assert (row.channel_id, row.producer_id, row.status_name) == (*ids, "ACKNOWLEDGED")
     assert row.received_at is not None
 
@@ -62,16 +62,9 @@ def test_every_value_comes_back_as_it_was(ids: tuple[int, int]) -> None:
 def test_rows_keep_the_order_of_the_batch_over_many_pieces(ids: tuple[int, int]) -> None:
     order = [f"m{number * 7919 % 1000}" for number in range(1000)]
 
-    at_once(store_all, [incoming(ids, name, b"x" * 1000) for name in order])
+    at_once(store_new, [incoming(ids, name, b"x" * 1000) for name in order])
 
     assert names() == order
-
-
-def test_all_or_nothing_leaves_nothing_if_an_id_is_taken(ids: tuple[int, int]) -> None:
-    at_once(store_all, [incoming(ids, "b")])
-
-    assert at_once(store_all, [incoming(ids, name) for name in "abc"]) == [[True, False, True]]
-    assert (names(), MessageKey.objects.count()) == (["b"], 1)
 
 
 def test_what_is_new_is_stored_and_the_first_of_two_wins(ids: tuple[int, int]) -> None:
@@ -86,25 +79,11 @@ def test_what_is_new_is_stored_and_the_first_of_two_wins(ids: tuple[int, int]) -
     assert at_once(store_new, again) == [[False, False, False]]
 
 
-def test_ids_that_were_used_are_compared_by_payload(ids: tuple[int, int]) -> None:
-    at_once(store_all, [incoming(ids, "a", b"same"), incoming(ids, "b", b"one"), incoming(ids, "pruned")])
-    Message.objects.filter(message_id="pruned").delete()
-    sent = [("a", b"same"), ("new", b"x"), ("b", b"other"), ("pruned", b"x")]
-
-    asked = {place: incoming(ids, name, payload) for place, (name, payload) in enumerate(sent)}
-
-    assert at_once(firsts, asked) == [{0: True, 2: False, 3: False}]
-    assert at_once(firsts, {}) == [{}]
-
-
-@pytest.mark.parametrize("store", [store_all, store_new])
-def test_batches_with_the_same_ids_in_another_order_do_not_deadlock(
-    ids: tuple[int, int], store: Callable[[AsyncConnection, Sequence[Incoming]], Awaitable[list[bool]]]
-) -> None:
+def test_batches_with_the_same_ids_in_another_order_do_not_deadlock(ids: tuple[int, int]) -> None:
     for turn in range(5):
         there = [incoming(ids, f"{turn}-{number}") for number in range(2000)]
 
-        outcomes = at_once(store, there, there[::-1])
+        outcomes = at_once(store_new, there, there[::-1])
 
         assert sum(map(all, outcomes)) == 1
     assert Message.objects.count() == MessageKey.objects.count() == 10_000

@@ -1,0 +1,38 @@
+"""Rings for messages for later: now, or by Celery's eta for what is due before the next sweep would find it."""
+
+import math
+import time
+from collections.abc import Iterable
+
+from django.conf import settings
+
+from channels_app.doorbell import Bell, doorbell
+from scheduling_app.accept import Later
+from scheduling_app.dispatch import Lane
+
+# Moments are rounded up to this: many messages, one ring.
+GRAIN_SECONDS = 0.02
+
+
+def dispatch_bell(lane: Lane) -> Bell:
+    return Bell("scheduling_app.dispatch_due", lane.number)
+
+
+def ring_dispatch(lane: Lane, in_seconds: float) -> None:
+    """What is due after the next sweep but one is left to the sweep: no eta reaches further."""
+    bell = dispatch_bell(lane)
+    if in_seconds <= 0:
+        doorbell().ring(bell)
+    elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_MS / 1000:
+        doorbell().ring(bell.later(in_seconds, GRAIN_SECONDS))
+
+
+def ring_for(several: Iterable[Later]) -> None:
+    """For messages that were just stored: one ring for each lane and moment."""
+    now = time.time()
+    soonest: dict[Lane, float] = {}
+    for message, times in several:
+        lane = Lane(message.channel_id, message.partition)
+        soonest[lane] = min(soonest.get(lane, math.inf), times.due / 1_000_000 - now)
+    for lane, wait in soonest.items():
+        ring_dispatch(lane, wait)

@@ -1,0 +1,27 @@
+"""What can be said against a message for later, whoever asks."""
+
+from broker_project.lib.errors import BrokerError
+
+
+class UnknownScheduledMessage(BrokerError):
+    """This channel has no scheduled message with this id."""
+
+    status = 404
+
+
+class AlreadyDispatched(BrokerError):
+    """This message was dispatched already."""
+
+    status = 409
+
+
+class AlreadyCancelled(BrokerError):
+    """This message was cancelled."""
+
+    status = 409
+
+
+class SetAside(BrokerError):
+    """This message could not be dispatched and was set aside."""
+
+    status = 409

@@ -1,0 +1,5 @@
+"""The rows of messages for later. Status and time are written here and by the steps beside, and nowhere else."""
+
+from scheduling_app.models.scheduled_message import ScheduledMessage, ScheduledStatus
+
+__all__ = ["ScheduledMessage", "ScheduledStatus"]

@@ -1,0 +1,81 @@
+"""A message for later. SCHEDULED, then DISPATCHED (it is a message now) or CANCELLED; or SET_ASIDE, with a reason."""
+
+from typing import Any, Self
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Least, Now
+
+from channels_app.models import Channel, Producer
+from channels_app.models.message import Content
+
+
+class ScheduledStatus(models.IntegerChoices):
+    SCHEDULED = 100
+    DISPATCHED = 101
+    CANCELLED = 102
+    SET_ASIDE = 103
+
+
+class ScheduledMessageQuerySet(models.QuerySet["ScheduledMessage"]):
+    """Every move is one statement that asks for SCHEDULED: it meets the dispatch on the row, and one of them wins."""
+
+    def waiting(self) -> Self:
+        return self.filter(status=ScheduledStatus.SCHEDULED)
+
+    def cancel(self, *, reason: str | None = None) -> int:
+        return self.waiting().update(status=ScheduledStatus.CANCELLED, reason=reason, status_changed_at=Now())
+
+    def change(self, **values: Any) -> int:
+        """Content and times; a new time comes with `scheduled_for` and `due_at`."""
+        return self.waiting().update(**values)
+
+    def make_due(self) -> int:
+        """To be dispatched at once. What was asked for is kept, unless that is later."""
+        return self.waiting().update(scheduled_for=Least("scheduled_for", Now()), due_at=Now())
+
+
+class ScheduledMessage(Content, models.Model):
+    """Written in bulk by the door, moved in bulk by `dispatch.py`; nothing is claimed ahead of its time."""
+
+    channel = models.ForeignKey(Channel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    producer = models.ForeignKey(Producer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    message_id = models.CharField(max_length=255, db_collation="C")
+    payload = models.BinaryField()
+    content_type = models.CharField(max_length=255)
+    priority = models.IntegerField(default=0)
+    partition = models.SmallIntegerField(db_default=0)
+    headers = models.JSONField(default=dict)
+    status = models.SmallIntegerField(choices=ScheduledStatus.choices, db_default=ScheduledStatus.SCHEDULED)
+    reason = models.CharField(max_length=16, null=True)
+    # What was asked for, and when it goes: later by as much as the channel spreads.
+    scheduled_for = models.DateTimeField()
+    due_at = models.DateTimeField()
+    created_at = models.DateTimeField(db_default=Now())
+    dispatched_at = models.DateTimeField(null=True)
+    status_changed_at = models.DateTimeField(db_default=Now())
+
+    objects = ScheduledMessageQuerySet.as_manager()
+
+    class Meta:
+        db_table = "scheduled_message"
+        indexes = [
+            # What is due, partition by partition, in the order in which it goes.
+            models.Index(
+                fields=["channel", "partition", "due_at", "id"], condition=Q(status=100), name="scheduled_due"
+            ),
+            # The lists, of all and of one status.
+            models.Index(fields=["channel", "id"], name="scheduled_by_channel"),
+            models.Index(fields=["channel", "status", "id"], name="scheduled_by_status"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["channel", "message_id"], name="scheduled_message_id_is_unique"),
+            models.CheckConstraint(name="scheduled_never_early", condition=Q(due_at__gte=models.F("scheduled_for"))),
+        ]
+
+    def __str__(self) -> str:
+        return self.message_id
+
+    @property
+    def status_name(self) -> str:
+        return ScheduledStatus(self.status).name

@@ -1,0 +1,63 @@
+"""Acts on one message for later, by whoever may. A race with its dispatch has one winner, and says which."""
+
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from broker_project.lib.errors import BrokerError
+from scheduling_app.bells import ring_dispatch
+from scheduling_app.dispatch import Lane, next_due_in
+from scheduling_app.errors import AlreadyCancelled, AlreadyDispatched, SetAside
+from scheduling_app.models import ScheduledMessage, ScheduledStatus
+
+log = structlog.get_logger(__name__)
+
+_LOST: dict[int, type[BrokerError]] = {
+    ScheduledStatus.DISPATCHED: AlreadyDispatched,
+    ScheduledStatus.CANCELLED: AlreadyCancelled,
+    ScheduledStatus.SET_ASIDE: SetAside,
+}
+
+
+def cancel(*, message: ScheduledMessage, by: str) -> None:
+    _won(message, _row(message).cancel())
+    log.info("scheduled.cancelled", message=message.message_id, by=by)
+
+
+def change(*, message: ScheduledMessage, by: str, **values: Any) -> None:
+    """Payload, content type, headers, priority; and `scheduled_for`, from which the row keeps what it was spread by."""
+    if "scheduled_for" in values:
+        values["due_at"] = values["scheduled_for"] + (message.due_at - message.scheduled_for)
+    _won(message, _row(message).change(**values))
+    log.info("scheduled.changed", message=message.message_id, by=by, fields=sorted(values))
+    ring_next(message)
+
+
+def reschedule(*, message: ScheduledMessage, to: datetime, by: str) -> None:
+    change(message=message, by=by, scheduled_for=to)
+
+
+def dispatch_now(*, message: ScheduledMessage, by: str) -> None:
+    _won(message, _row(message).make_due())
+    log.info("scheduled.sent_now", message=message.message_id, by=by)
+    ring_next(message)
+
+
+def ring_next(message: ScheduledMessage) -> None:
+    """Its lane may have something to do sooner than it knew."""
+    lane = Lane(message.channel_id, message.partition)
+    wait = next_due_in(lane)
+    if wait is not None:
+        ring_dispatch(lane, wait)
+
+
+def _row(message: ScheduledMessage) -> Any:
+    return ScheduledMessage.objects.filter(pk=message.pk)
+
+
+def _won(message: ScheduledMessage, moved: int) -> None:
+    """Nothing moved: somebody was first, and the row says who."""
+    message.refresh_from_db()
+    if not moved:
+        raise _LOST[message.status]
