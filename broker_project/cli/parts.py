@@ -40,6 +40,9 @@ PARTS = (
          ready=worker("dispatch")),
     Part("worker-delivery", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-{{node}}",
          ready=worker("delivery")),
+    # The second core: one process delivers about as fast as one core lets it.
+    Part("worker-delivery-2", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-2-{{node}}",
+         ready=worker("delivery-2")),
     Part("echo", 3, TERM, "-m broker_project.echo --port {echo_port}", "{echo}", http_ok("{echo}"), needs_tables=False),
     # broker_project.embedded brings the commands of these two. They start before the others.
     Part("redis", 4, TERM),

@@ -128,7 +128,7 @@ class Courier:
             if hand.is_closed:
                 return NO_NEED
             room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
-            if room >= turn.worth or (room and paused):
+            if room >= (1 if paused else turn.worth):
                 if not await self._take(connection, turn, room):
                     return DRAINED
                 paused = 0.0

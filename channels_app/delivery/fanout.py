@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from broker_project.lib.prepared import fetch
 
-MOST_JOBS = 5_000
+MOST_JOBS = 2_000
 
 # The channels with messages waiting, by skipping along the index: DISTINCT would read every waiting row.
 _WAITING = """

@@ -65,8 +65,8 @@ class Turn:
 
     @property
     def worth(self) -> int:
-        """Many small claims cost more than one: it waits a moment for half of the slots."""
-        return max(1, min(self.slots, MOST_CLAIMED) // 2)
+        """Many small claims cost more than one: where answers are quick it waits a moment for half of the slots."""
+        return max(1, min(self.slots, MOST_CLAIMED) // 2) if self._hand.is_quick else 1
 
     @property
     def patience_seconds(self) -> float:

@@ -16,7 +16,8 @@ import psutil
 
 from tests.acceptance.servers import ROOT, wait_until
 
-PARTS = {"postgres", "redis", "beat", "web", "flower", "worker-dispatch", "worker-delivery", "echo"}
+WORKERS = {"worker-dispatch", "worker-delivery", "worker-delivery-2"}
+PARTS = {"postgres", "redis", "beat", "web", "flower", "echo", *WORKERS}
 SECONDS = 90.0
 
 

@@ -21,7 +21,6 @@ from broker_project.cli import launch
 from broker_project.cli.launch import Launch
 from broker_project.cli.parts import BY_NAME, Part
 from broker_project.cli.plan import Plan
-from broker_project.cli.readiness import worker
 from tests.acceptance.running import free_ports
 from tests.acceptance.servers import ROOT, wait_until
 from tests.chaos.supervisor import SECONDS, Supervisor
@@ -31,15 +30,8 @@ SETTINGS = {
     "REGISTRY_FILE": "none.toml",
     "MANAGEMENT_RATE_PER_SECOND": "0",
 }
-DELIVERY = BY_NAME["worker-delivery"]
-OTHER = replace(
-    DELIVERY,
-    name="other-worker-delivery",
-    command=DELIVERY.command.replace("-n delivery-", "-n other-delivery-"),
-    ready=worker("other-delivery"),
-)
-DELIVERERS = (DELIVERY.name, OTHER.name)
-PARTS = (BY_NAME["web"], BY_NAME["worker-dispatch"], DELIVERY, OTHER, BY_NAME["beat"])
+DELIVERERS = ("worker-delivery", "worker-delivery-2")
+PARTS = tuple(BY_NAME[name] for name in ("web", "worker-dispatch", *DELIVERERS, "beat"))
 _IN_FLIGHT = "SELECT id FROM delivery_job WHERE status = 1002"
 _RUN_OUT = "UPDATE delivery_job SET lease_until = now() WHERE id = %s AND status = 1002 RETURNING id"
 

@@ -8,8 +8,8 @@ from broker_project.cli.plan import Plan
 def test_work_stops_coming_before_the_workers_stop_and_the_data_goes_last() -> None:
     order = [part.name for part in sorted(PARTS, key=lambda part: part.stops)]
     assert set(order[:3]) == {"beat", "web", "flower"}
-    assert set(order[3:5]) == {"worker-dispatch", "worker-delivery"}
-    assert order[5:] == ["echo", "redis", "postgres"]
+    assert set(order[3:6]) == {"worker-dispatch", "worker-delivery", "worker-delivery-2"}
+    assert order[6:] == ["echo", "redis", "postgres"]
 
 
 def test_a_command_is_filled_in_word_by_word() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.target import Target
-from channels_app.delivery.turn import MOST_CLAIMED, MOST_UNSETTLED, Hand, Turn
+from channels_app.delivery.turn import FULL_SECONDS, MOST_CLAIMED, MOST_UNSETTLED, Hand, Turn
 from channels_app.reasons import Reason
 
 QUICK = Outcome(reason=None, duration_ms=20)
@@ -79,3 +79,13 @@ def test_only_what_changed_is_written_down() -> None:
     learned.room(0.0)
 
     assert (quiet.has_news, learned.has_news) == (False, True)
+
+
+def test_only_a_quick_consumer_is_waited_for() -> None:
+    """The others take what room there is at once, and give their thread back when there is none."""
+    quick, slow = Hand(under_way=1), Hand(under_way=1)
+    quick.answered(QUICK)
+    slow.answered(Outcome(reason=None, duration_ms=400))
+    turns = [Turn(target(), hand, elsewhere=0, now=0.0) for hand in (quick, slow, Hand())]
+
+    assert [(turn.worth, turn.patience_seconds) for turn in turns] == [(5, FULL_SECONDS), (1, 0.0), (1, 0.0)]
