@@ -17,7 +17,7 @@ from broker_project.lib.patterns import PUBLIC_ID, whole
 from channels_app.api.operations import OperationOut
 from channels_app.api.permissions import IsManager
 from channels_app.api.who import who
-from channels_app.models import Channel, Operation
+from channels_app.models import Channel, Operation, Producer
 from channels_app.selectors import get_channel
 from scheduling_app import selectors, services
 from scheduling_app.api.headers import PRIORITIES
@@ -56,6 +56,12 @@ class ScheduledFilterIn(In):
     producer = Text(whole(PUBLIC_ID), required=False)
     idPrefix = Text(whole(PUBLIC_ID), required=False)
     priority = Whole(min_value=PRIORITIES[0], max_value=PRIORITIES[-1], required=False)
+
+    def validate_producer(self, public_id: str) -> str:
+        """One that was deleted may still have messages; a name that nobody ever had is an oversight."""
+        if not Producer.objects.filter(public_id=public_id).exists():
+            raise serializers.ValidationError("There is no such producer.", code="unknown_producer")
+        return public_id
 
 
 class BulkCancelIn(In):

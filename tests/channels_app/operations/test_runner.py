@@ -3,6 +3,7 @@
 from threading import Barrier, Thread
 
 import pytest
+import redis
 from django.db import IntegrityError, OperationalError, connections, transaction
 
 from broker_project.lib.pg_lock import only_one
@@ -10,6 +11,8 @@ from channels_app import tasks
 from channels_app.errors import OperationEnded, OperationNotStopped
 from channels_app.models import Channel, Operation, OperationStatus
 from channels_app.operations import acts, runner
+from channels_app.operations.bell import operation_bell
+from tests.acceptance.servers import wait_until
 from tests.channels_app.messages import make_messages
 from tests.channels_app.operations.raising import Raise, Uncountable, priorities, registered, start
 from tests.channels_app.registry import make_channel
@@ -176,10 +179,8 @@ def test_two_runners_at_once_do_everything_once(channel: Channel, kind: Raise) -
     assert (again(operation).status, operation.done, priorities()) == (OperationStatus.DONE, 45, [1] * 45)
 
 
-def test_the_sweep_rings_for_what_has_not_ended(channel: Channel, kind: Raise, monkeypatch: pytest.MonkeyPatch) -> None:
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "ring_operation", rung.append)
-    done, running, stopping, stopped = (start(channel) for _ in range(4))
+def test_the_sweep_rings_for_what_has_not_ended(channel: Channel, kind: Raise, redis_client: redis.Redis) -> None:
+    done, stopped, running, stopping = (start(channel) for _ in range(4))
     runner.run(done.pk, seconds=20)
     for operation in (stopping, stopped):
         acts.stop(operation=operation, by="me")
@@ -187,7 +188,9 @@ def test_the_sweep_rings_for_what_has_not_ended(channel: Channel, kind: Raise, m
 
     tasks.run_operations()
 
-    assert rung == [running.pk, stopping.pk]
+    wait_until(lambda: bool(redis_client.exists(operation_bell(stopping.pk).key)), 20)
+    assert redis_client.exists(operation_bell(running.pk).key)
+    assert not redis_client.exists(operation_bell(done.pk).key, operation_bell(stopped.pk).key)
 
 
 def in_threads(number: int, call: object) -> None:
