@@ -110,7 +110,8 @@ def test_a_filter_means_the_same_counted_and_cancelled(
 
 
 def test_all_must_be_said(api: Client, several: None) -> None:
-    for body in ({}, {"filter": {}}, {"filter": {}, "all": False}, {"filter": {"priority": 1}, "all": True}):
+    bodies: list[Any] = [{}, {"filter": {}}, {"filter": {}, "all": False}, {"filter": {"priority": 1}, "all": True}]
+    for body in bodies:
         problem(post(api, "cancel", body), 400, "filter_missing")
         problem(post(api, "reschedule", {**body, "shiftSeconds": 1}), 400, "filter_missing")
 

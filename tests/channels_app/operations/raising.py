@@ -18,11 +18,11 @@ class Raise:
         self.steps = 0
 
     def count(self, operation: Operation) -> int:
-        return Message.objects.filter(channel_id=operation.channel_id).count()
+        return Message.objects.filter(channel=operation.channel).count()
 
     def step(self, operation: Operation) -> Step:
         self.steps += 1
-        rows = list(Message.objects.filter(channel_id=operation.channel_id, pk__gt=operation.cursor).order_by("pk")[:2])
+        rows = list(Message.objects.filter(channel=operation.channel, pk__gt=operation.cursor).order_by("pk")[:2])
         Message.objects.filter(pk__in=[row.pk for row in rows]).update(priority=F("priority") + 1)
         for row in rows:
             if row.message_id in self.trouble:
