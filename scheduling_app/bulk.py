@@ -34,17 +34,25 @@ _MEANT = """
 """
 _WAITING = "s.channel_id = %(channel)s::bigint AND s.status = 100 AND s.id <= %(until)s::bigint"
 _COUNT = f"SELECT count(*) FROM scheduled_message s WHERE {_WAITING} AND {_MEANT}"  # noqa: S608
-# By the index scheduled_by_status; locked in the order of ids.
+# Along the index scheduled_by_status, until enough are found or looked at; `looked_at` is read only if few were found.
+# What is taken is locked in the order of ids.
 _PICK = f"""
 WITH looked_at AS MATERIALIZED (
     SELECT s.id FROM scheduled_message s WHERE {_WAITING} AND s.id > %(cursor)s::bigint
     ORDER BY s.id LIMIT %(most_looked_at)s::bigint
-), meant AS MATERIALIZED (
-    SELECT s.id, s.partition FROM looked_at JOIN scheduled_message s ON s.id = looked_at.id
-    WHERE s.status = 100 AND {_MEANT} ORDER BY s.id LIMIT %(most)s::bigint FOR UPDATE OF s
+), found AS MATERIALIZED (
+    SELECT s.id FROM (
+        SELECT s.id, s.due_at, s.producer_id, s.message_id, s.priority FROM scheduled_message s
+        WHERE {_WAITING} AND s.id > %(cursor)s::bigint ORDER BY s.id LIMIT %(most_looked_at)s::bigint
+    ) AS s WHERE {_MEANT} ORDER BY s.id LIMIT %(most)s::bigint
+), taken AS MATERIALIZED (
+    SELECT s.id, s.partition FROM found JOIN scheduled_message s ON s.id = found.id
+    WHERE s.status = 100 AND {_MEANT} ORDER BY s.id FOR UPDATE OF s
 )
-SELECT (SELECT array_agg(id ORDER BY id) FROM meant), (SELECT array_agg(DISTINCT partition) FROM meant),
-       count(*), max(id) FROM looked_at
+SELECT (SELECT array_agg(id) FROM taken), (SELECT array_agg(DISTINCT partition) FROM taken),
+       CASE WHEN is_full THEN (SELECT max(id) FROM found) ELSE (SELECT max(id) FROM looked_at) END,
+       CASE WHEN is_full THEN false ELSE (SELECT count(*) < %(most_looked_at)s::bigint FROM looked_at) END
+FROM (SELECT count(*) = %(most)s::bigint AS is_full FROM found) AS enough
 """  # noqa: S608
 _NAMES = ("dueFrom", "dueTo", "producer", "idPrefix", "priority")
 
@@ -94,7 +102,7 @@ def count(channel_id: int, chosen: dict[str, Any], until: int) -> int:
     return int(fetch(_COUNT, _parameters(channel_id, chosen, until))[0][0])
 
 
-def last_id(channel_id: int) -> int:
+def newest_id(channel_id: int) -> int:
     ids = ScheduledMessage.objects.filter(channel_id=channel_id).order_by("-pk").values_list("pk", flat=True)
     return ids.first() or 0
 
@@ -111,10 +119,8 @@ def _channel_id(operation: Operation) -> int:
 def _pick(operation: Operation) -> Picked:
     parameters = _parameters(_channel_id(operation), operation.parameters["filter"], operation.until or 0)
     window = {"cursor": operation.cursor, "most": MOST, "most_looked_at": MOST_LOOKED_AT}
-    ids, partitions, looked_at, last_looked_at = fetch(_PICK, parameters | window)[0]
-    is_full = len(ids or ()) == MOST
-    cursor = ids[-1] if is_full else last_looked_at or operation.cursor
-    return Picked(ids or [], partitions or [], cursor, not is_full and looked_at < MOST_LOOKED_AT)
+    ids, partitions, cursor, is_last = fetch(_PICK, parameters | window)[0]
+    return Picked(ids or [], partitions or [], cursor or operation.cursor, is_last)
 
 
 def _parameters(channel_id: int, chosen: dict[str, Any], until: int) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def partitions_status(channel: Channel) -> list[PartitionStatus]:
 
 def count_scheduled(channel: Channel, chosen: dict[str, Any]) -> int:
     """How many a bulk act with this filter would mean now."""
-    return bulk.count(channel.pk, chosen, bulk.last_id(channel.pk))
+    return bulk.count(channel.pk, chosen, bulk.newest_id(channel.pk))
 
 
 def get_scheduled_message(channel: Channel, message_id: str) -> ScheduledMessage:

@@ -9,7 +9,7 @@ from broker_project.lib.errors import BrokerError
 from channels_app.models import Channel, Operation
 from channels_app.operations import acts
 from scheduling_app.bells import ring_dispatch
-from scheduling_app.bulk import BulkCancel, BulkReschedule, last_id
+from scheduling_app.bulk import BulkCancel, BulkReschedule, newest_id
 from scheduling_app.dispatch import Lane, next_due_in
 from scheduling_app.errors import AlreadyCancelled, AlreadyDispatched, SetAside
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
@@ -48,13 +48,13 @@ def dispatch_now(*, message: ScheduledMessage, by: str) -> None:
 def bulk_cancel(*, channel: Channel, chosen: dict[str, Any], by: str) -> Operation:
     """All that the filter names and that are there now, in the background."""
     parameters = {"filter": chosen}
-    return acts.start(kind=BulkCancel.name, channel=channel, parameters=parameters, until=last_id(channel.pk), by=by)
+    return acts.start(kind=BulkCancel.name, channel=channel, parameters=parameters, until=newest_id(channel.pk), by=by)
 
 
 def bulk_reschedule(*, channel: Channel, chosen: dict[str, Any], new_time: dict[str, Any], by: str) -> Operation:
     parameters = {"filter": chosen, **new_time}
     return acts.start(
-        kind=BulkReschedule.name, channel=channel, parameters=parameters, until=last_id(channel.pk), by=by
+        kind=BulkReschedule.name, channel=channel, parameters=parameters, until=newest_id(channel.pk), by=by
     )
 
 

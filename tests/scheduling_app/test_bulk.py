@@ -287,7 +287,10 @@ def test_a_batch_ends_at_the_rows_it_looks_at(
     assert with_status(ScheduledStatus.CANCELLED) == {"m1", "m5", "m9"}
 
 
-def test_a_batch_walks_along_an_index(api: Client, channel: Channel, shop: Producer) -> None:
+@pytest.mark.parametrize(("chosen", "read"), [({}, [10]), ({"priority": 3}, [20, 20])])
+def test_a_batch_walks_along_an_index_and_no_further_than_it_must(
+    channel: Channel, shop: Producer, chosen: dict[str, Any], read: list[int]
+) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO scheduled_message (channel_id, producer_id, message_id, payload, content_type, headers,"
@@ -297,11 +300,12 @@ def test_a_batch_walks_along_an_index(api: Client, channel: Channel, shop: Produ
         )
         cursor.execute("ANALYZE scheduled_message")
         window = {"cursor": 0, "most": 10, "most_looked_at": 20}
-        sql = cursor.mogrify(bulk._PICK, bulk._parameters(channel.pk, {"priority": 3}, 10**9) | window)
+        sql = cursor.mogrify(bulk._PICK, bulk._parameters(channel.pk, chosen, 10**9) | window)
 
-    read = [node for node in nodes_of(plan_of(sql)) if node.get("Index Name") == "scheduled_by_status"]
+    walked = [node for node in nodes_of(plan_of(sql)) if node.get("Index Name") == "scheduled_by_status"]
 
-    assert [int(node["Actual Rows"]) for node in read] == [20]
+    assert [int(node["Actual Rows"]) for node in walked if node["Actual Loops"]] == read
+    assert len(walked) == 2
 
 
 @pytest.mark.django_db(transaction=True)
