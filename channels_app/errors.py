@@ -53,3 +53,21 @@ class MessageInFlight(BrokerError):
 
 class EgressDenied(BrokerError):
     """Messages may not be sent to this callbackUrl: its address is not public, and EGRESS_ALLOW does not name it."""
+
+
+class UnknownOperation(BrokerError):
+    """There is no such operation."""
+
+    status = 404
+
+
+class OperationEnded(BrokerError):
+    """This operation has ended: there is nothing to stop."""
+
+    status = 409
+
+
+class OperationNotStopped(BrokerError):
+    """Only an operation that was stopped or has failed can be resumed."""
+
+    status = 409

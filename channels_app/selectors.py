@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from broker_project.lib.patterns import PUBLIC_ID
-from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownMessage, UnknownProducer
+from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownMessage, UnknownOperation, UnknownProducer
 from channels_app.models import (
     Channel,
     Consumer,
@@ -15,6 +15,7 @@ from channels_app.models import (
     Message,
     MessageKey,
     MessageStatus,
+    Operation,
     Producer,
 )
 
@@ -80,6 +81,14 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
         raise UnknownMessage
     message.channel = channel
     return message
+
+
+def get_operation(public_id: str) -> Operation:
+    known = PUBLIC_ID.fullmatch(public_id)
+    operation = Operation.objects.select_related("channel").filter(public_id=public_id).first() if known else None
+    if operation is None:
+        raise UnknownOperation
+    return operation
 
 
 def job_counts() -> dict[str, dict[str, dict[str, int]]]:

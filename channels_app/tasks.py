@@ -15,7 +15,9 @@ from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
 from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
 from channels_app.metrics.activity import count_moved, count_run
-from channels_app.models import Progress
+from channels_app.models import Operation, Progress
+from channels_app.operations import runner
+from channels_app.operations.bell import operation_bell, ring_operation
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
 RETRIED: dict[str, Any] = {
@@ -31,6 +33,8 @@ GATHER_SECONDS, GATHER_MANY_SECONDS = 0.005, 0.05
 MANY = 20
 ROUNDS_FOR_NOTHING = 10
 FAN_OUT_LOCK, LAST_LOOK_SECONDS = 7_005, 0.2
+# With an operation's id; above the keys of lanes.
+OPERATION_LOCK, OPERATION_SECONDS = 7_006 << 40, 1.0
 
 
 @shared_task(name="channels_app.fan_out", **RETRIED)
@@ -118,6 +122,25 @@ def expire_old() -> None:
 @shared_task(name="channels_app.bury_gone", **RETRIED)
 def bury_gone() -> None:
     count_moved("bury_gone", endings.bury_gone())
+
+
+@shared_task(name="channels_app.run_operation", **RETRIED)
+def run_operation(operation_id: int) -> None:
+    """One at a time, for about a second. Who finds another at work leaves it to him, and to the sweep."""
+    with only_one(OPERATION_LOCK + operation_id, patience_seconds=LAST_LOOK_SECONDS) as is_ours:
+        if is_ours:
+            runner.run(operation_id, seconds=OPERATION_SECONDS)
+    doorbell().answer(operation_bell(operation_id))
+    # Not at its end yet, or resumed while the bell still hung.
+    if is_ours and Operation.objects.filter(pk=operation_id).open().exists():
+        ring_operation(operation_id)
+
+
+@shared_task(name="channels_app.run_operations", **RETRIED)
+def run_operations() -> None:
+    """The net under lost rings and killed workers: whatever is not at its end is gone on with."""
+    for operation_id in Operation.objects.open().order_by("pk").values_list("pk", flat=True):
+        ring_operation(operation_id)
 
 
 @shared_task(name="channels_app.fold_counters", **RETRIED)

@@ -25,3 +25,13 @@ class SetAside(BrokerError):
     """This message could not be dispatched and was set aside."""
 
     status = 409
+
+
+class AnotherProducersMessage(BrokerError):
+    """Another producer has scheduled this message."""
+
+    status = 403
+
+
+class NothingToChange(BrokerError):
+    """Say what is to be changed: scheduledFor, payload or payloadBase64, contentType, headers, priority."""

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.prepared import fetch
 from channels_app.models import Channel, MessageStatus
 from channels_app.selectors import message_counts
+from scheduling_app import bulk
 from scheduling_app.errors import UnknownScheduledMessage
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 
@@ -80,6 +82,11 @@ def partitions_status(channel: Channel) -> list[PartitionStatus]:
     firsts = {partition: (due_at, lag) for partition, due_at, lag in fetch(_FIRSTS, {"channel": channel.pk})}
     numbers = sorted({*range(channel.partitions), *firsts})
     return [PartitionStatus(n, depths.get(n, 0), *firsts.get(n, (None, 0.0))) for n in numbers]
+
+
+def count_scheduled(channel: Channel, chosen: dict[str, Any]) -> int:
+    """How many a bulk act with this filter would mean now."""
+    return bulk.count(channel.pk, chosen, bulk.newest_id(channel.pk))
 
 
 def get_scheduled_message(channel: Channel, message_id: str) -> ScheduledMessage:

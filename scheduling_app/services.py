@@ -1,4 +1,4 @@
-"""Acts on one message for later, by whoever may. A race with its dispatch has one winner, and says which."""
+"""Acts on messages for later, by whoever may. A race with a dispatch has one winner, and says which."""
 
 from datetime import datetime
 from typing import Any
@@ -6,14 +6,17 @@ from typing import Any
 import structlog
 
 from broker_project.lib.errors import BrokerError
+from channels_app.models import Channel, Operation
+from channels_app.operations import acts
 from scheduling_app.bells import ring_dispatch
+from scheduling_app.bulk import BulkCancel, BulkReschedule, newest_id
 from scheduling_app.dispatch import Lane, next_due_in
 from scheduling_app.errors import AlreadyCancelled, AlreadyDispatched, SetAside
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 
 log = structlog.get_logger(__name__)
 
-_LOST: dict[int, type[BrokerError]] = {
+LOST: dict[int, type[BrokerError]] = {
     ScheduledStatus.DISPATCHED: AlreadyDispatched,
     ScheduledStatus.CANCELLED: AlreadyCancelled,
     ScheduledStatus.SET_ASIDE: SetAside,
@@ -27,8 +30,6 @@ def cancel(*, message: ScheduledMessage, by: str) -> None:
 
 def change(*, message: ScheduledMessage, by: str, **values: Any) -> None:
     """Payload, content type, headers, priority; and `scheduled_for`, from which the row keeps what it was spread by."""
-    if "scheduled_for" in values:
-        values["due_at"] = values["scheduled_for"] + (message.due_at - message.scheduled_for)
     _won(message, _row(message).change(**values))
     log.info("scheduled.changed", message=message.message_id, by=by, fields=sorted(values))
     ring_next(message)
@@ -42,6 +43,19 @@ def dispatch_now(*, message: ScheduledMessage, by: str) -> None:
     _won(message, _row(message).make_due())
     log.info("scheduled.sent_now", message=message.message_id, by=by)
     ring_next(message)
+
+
+def bulk_cancel(*, channel: Channel, chosen: dict[str, Any], by: str) -> Operation:
+    """All that the filter names and that are there now, in the background."""
+    parameters = {"filter": chosen}
+    return acts.start(kind=BulkCancel.name, channel=channel, parameters=parameters, until=newest_id(channel.pk), by=by)
+
+
+def bulk_reschedule(*, channel: Channel, chosen: dict[str, Any], new_time: dict[str, Any], by: str) -> Operation:
+    parameters = {"filter": chosen, **new_time}
+    return acts.start(
+        kind=BulkReschedule.name, channel=channel, parameters=parameters, until=newest_id(channel.pk), by=by
+    )
 
 
 def ring_next(message: ScheduledMessage) -> None:
@@ -60,4 +74,4 @@ def _won(message: ScheduledMessage, moved: int) -> None:
     """Nothing moved: somebody was first, and the row says who."""
     message.refresh_from_db()
     if not moved:
-        raise _LOST[message.status]
+        raise LOST[message.status]

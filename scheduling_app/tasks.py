@@ -7,8 +7,9 @@ from django.conf import settings
 
 from broker_project.lib.pg_lock import only_one
 from channels_app.doorbell import doorbell, ring_deliver
+from channels_app.metrics.activity import count_moved
 from channels_app.tasks import RETRIED
-from scheduling_app import dispatch
+from scheduling_app import dispatch, gone
 from scheduling_app.bells import dispatch_bell, ring_dispatch
 from scheduling_app.dispatch import Lane
 
@@ -56,3 +57,9 @@ def sweep() -> None:
     """Every SCHEDULER_INTERVAL_MS: each lane with something due before the next sweep is rung for, at its time."""
     for lane, wait in dispatch.lanes_due(settings.SCHEDULER_INTERVAL_MS / 1000):
         ring_dispatch(lane, wait)
+
+
+@shared_task(name="scheduling_app.cancel_gone", **RETRIED)
+def cancel_gone() -> None:
+    """The next sweep finds what a door stored that had not yet heard of the deletion."""
+    count_moved("scheduling_app.cancel_gone", gone.cancel_gone())

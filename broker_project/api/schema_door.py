@@ -7,11 +7,18 @@ from broker_project.lib.patterns import PUBLIC_ID, whole
 
 TEXT = {"type": "string"}
 ID = {"type": "string", "pattern": whole(PUBLIC_ID)}
+LOCATION = {"Location": {"schema": TEXT}}
 PRIORITY = {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
 
 CHANNEL = {"name": "channel_id", "in": "path", "required": True, "schema": ID}
 NEEDED = ("X-Broker-Channel-Token", "X-Broker-Producer-ID", "X-Broker-Producer-Token")
-OF_ONE = ("X-Broker-Message-ID", "X-Broker-Message-Priority", "X-Broker-Metadata-Headers")
+OF_ONE = ("X-Broker-Message-ID", "X-Broker-Message-Priority", "X-Broker-Metadata-Headers", "X-Broker-Scheduled-For")
+SCHEDULE_MODE = {
+    "name": "X-Broker-Schedule-Mode",
+    "in": "header",
+    "schema": {"enum": ["replace"]},
+    "description": "With X-Broker-Scheduled-For: a message that waits under this id is replaced.",
+}
 PARTIAL = {
     "name": "partial",
     "in": "query",
@@ -62,15 +69,17 @@ def door_paths() -> dict[str, Any]:
 def _broadcast() -> dict[str, Any]:
     """Raw bytes in, a Location out."""
     conflict = "This channel has a message with this id; Location names it, samePayload compares."
-    stored = {"description": "Stored: committed to the database.", "headers": {"Location": {"schema": TEXT}}}
+    soon = "The time in X-Broker-Scheduled-For is too near, or past."
+    replaced = {"description": "The one that waited under this id was replaced.", "headers": LOCATION}
+    stored = {"description": "Stored: committed to the database.", "headers": LOCATION}
     return {
         "operationId": "broadcast",
         "summary": "Broadcast a message to a channel",
         "tags": ["messages"],
         "security": [],
-        "parameters": [CHANNEL, *_headers(NEEDED, required=True), *_headers(OF_ONE, required=False)],
+        "parameters": [CHANNEL, *_headers(NEEDED, required=True), *_headers(OF_ONE, required=False), SCHEDULE_MODE],
         "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
-        "responses": {"201": stored, **_problems({**REFUSALS, 409: conflict})},
+        "responses": {"200": replaced, "201": stored, **_problems({**REFUSALS, 409: conflict, 412: soon})},
     }
 
 

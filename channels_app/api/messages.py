@@ -14,16 +14,14 @@ from broker_project.api.problems import CONTENT_TYPE
 from broker_project.api.schema import PAGED
 from broker_project.lib.errors import BrokerError
 from channels_app import selectors, services
-from channels_app.api.authentication import KeyHolder
 from channels_app.api.permissions import IsManager, OpensChannel, sees_secrets
 from channels_app.api.shapes import ListOut
-from channels_app.models import ApiKey, DeliveryAttempt, DeliveryJob, JobStatus, Message, MessageStatus
+from channels_app.api.who import who
+from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message, MessageStatus
 
 # Words and codes; 102 is what older clients call dispatched.
 STATUSES = {"ACKNOWLEDGED": 100, "100": 100, "DISPATCHED": 101, "101": 101, "102": 101}
 
-
-MAX_WHO = 255
 EXPUNGED = {
     204: OpenApiResponse(description="Expunged."),
     (409, CONTENT_TYPE): OpenApiResponse(
@@ -134,7 +132,7 @@ class MessageView(APIView):
     def delete(self, request: Request, channel_id: str, message_id: str) -> Response:
         """Expunge a message: its payload is gone for good, what waits is not sent, its history stays."""
         message = selectors.get_message(selectors.get_channel_or_past(channel_id), message_id)
-        services.expunge(message=message, by=_who(request))
+        services.expunge(message=message, by=who(request))
         return Response(status=204)
 
 
@@ -145,14 +143,6 @@ class JobStatusView(APIView):
     def get(self, request: Request) -> Response:
         """Counts of jobs by channel, consumer and state, from counters."""
         return Response({"counts": selectors.job_counts()})
-
-
-def _who(request: Request) -> str:
-    """For the record: the key by its first letters, which are shown in the admin too, or the member of staff."""
-    if isinstance(request.auth, KeyHolder):
-        key = ApiKey.objects.get(pk=request.auth.key_id)
-        return f"api key {key.hint} ({key.name})"[:MAX_WHO]
-    return str(request.user.get_username())
 
 
 def _status_filter(request: Request) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from channels_app.api import messages, state, views
+from channels_app.api import messages, operations, state, views
 
 urlpatterns = [
     path("producers", views.ProducersView.as_view()),
@@ -12,6 +12,10 @@ urlpatterns = [
     path("channel/<str:channel_id>/messages", messages.MessagesView.as_view()),
     path("channel/<str:channel_id>/message/<str:message_id>", messages.MessageView.as_view()),
     path("job-status", messages.JobStatusView.as_view()),
+    path("operations", operations.OperationsView.as_view()),
+    path("operations/<str:operation_id>", operations.OperationView.as_view()),
+    path("operations/<str:operation_id>/stop", operations.StopOperationView.as_view()),
+    path("operations/<str:operation_id>/resume", operations.ResumeOperationView.as_view()),
     path("channel/<str:channel_id>/consumers", views.ConsumersView.as_view()),
     path("channel/<str:channel_id>/pause", state.PauseChannelView.as_view()),
     path("channel/<str:channel_id>/resume", state.ResumeChannelView.as_view()),

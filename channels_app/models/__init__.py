@@ -6,6 +6,7 @@ from channels_app.models.consumer import Consumer
 from channels_app.models.counter import Counter, CounterDelta, CounterKind
 from channels_app.models.delivery_job import DeliveryAttempt, DeliveryJob, JobStatus
 from channels_app.models.message import Message, MessageKey, MessageStatus
+from channels_app.models.operation import Operation, OperationStatus
 from channels_app.models.producer import Producer
 from channels_app.models.progress import Progress
 from channels_app.models.registry_version import RegistryVersion
@@ -26,6 +27,8 @@ __all__ = [
     "Message",
     "MessageKey",
     "MessageStatus",
+    "Operation",
+    "OperationStatus",
     "Producer",
     "Progress",
     "RegistryVersion",

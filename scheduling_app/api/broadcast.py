@@ -24,6 +24,7 @@ from scheduling_app.api.headers import EmptyPayload, Headers
 from scheduling_app.api.later import times_for
 from scheduling_app.api.loads import least_loaded
 from scheduling_app.api.locations import location
+from scheduling_app.api.replacing import replace, replaces
 from scheduling_app.bells import ring_for
 
 PATH = re.compile(r"/channel/([^/]+)/broadcast")
@@ -62,6 +63,8 @@ async def broadcast(request: Request) -> Reply:
     channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
     headers = Headers.of(request.headers)
     channel, producer = await admit(channel_id, headers, request)
+    if replaces(headers):
+        return await _replaced(channel, producer, headers, request)
     arrived = _arrived(channel, producer, headers, request.body)
     if limits.are_set(channel, producer) and await _limited_but_used(channel, producer, arrived.message, headers):
         return await _duplicate(arrived.message, channel_id)
@@ -77,6 +80,8 @@ def plain(request: Plain) -> Pending | None:
         return None
     headers = Headers.of(request.headers)
     try:
+        if replaces(headers):
+            return None
         opened = admit_at_hand(named[1], headers)
         if opened is None or limits.are_set(*opened):
             return None
@@ -102,6 +107,15 @@ class Arrived(NamedTuple):
 
     def location(self, channel_id: str) -> bytes:
         return location(channel_id, self.message.message_id, scheduled=self.times is not None).encode()
+
+
+async def _replaced(channel: Entry, producer: Entry, headers: Headers, request: Request) -> Reply:
+    channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
+    message, times = _arrived(channel, producer, headers, request.body)
+    assert times is not None
+    if limits.are_set(channel, producer):
+        await limits.check(channel, producer, 1)
+    return await replace(Later(message, times), channel_id) or await _duplicate(message, channel_id)
 
 
 async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:

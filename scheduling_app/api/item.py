@@ -25,7 +25,7 @@ from scheduling_app.api.headers import (
     check_size,
     check_value,
 )
-from scheduling_app.api.later import times_for
+from scheduling_app.api.later import new_moment, times_for
 from scheduling_app.api.loads import least_loaded
 
 _NAMES = ("payload", "payloadBase64", "messageId", "contentType", "priority", "headers", "scheduledFor")
@@ -84,8 +84,31 @@ def read_item(item: Any, channel: Entry, producer: Entry, fresh_ids: Iterator[st
     return message, times
 
 
+def read_change(item: dict[str, Any]) -> dict[str, Any]:
+    """What is to be changed of a message for later, by column. What is left out stays; null is the default again."""
+    fields, values = _named(item), {}
+    if "messageId" in fields:
+        raise ItemRefused("messageId", UnknownField("The id of a message cannot be changed."))
+    if "scheduledFor" in fields:
+        values["scheduled_for"] = _read("scheduledFor", new_moment, fields["scheduledFor"])
+    if fields.keys() & {"payload", "payloadBase64"}:
+        values["payload"], _ = _payload(_given(fields))
+    for name, (column, reader, default) in _CHANGED.items():
+        if name in fields:
+            values[column] = default if fields[name] is None else _read(name, reader, fields[name])
+    return values
+
+
 def _fields(item: Any) -> dict[str, Any]:
     """By their right names; null is the same as not given."""
+    return _given(_named(item))
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _named(item: Any) -> dict[str, Any]:
     if isinstance(item, BrokerError):
         raise ItemRefused("", item)
     if not isinstance(item, dict):
@@ -97,8 +120,7 @@ def _fields(item: Any) -> dict[str, Any]:
             raise ItemRefused(key[:100], UnknownField())
         if name in fields:
             raise ItemRefused(name, RepeatedField())
-        if value is not None:
-            fields[name] = value
+        fields[name] = value
     return fields
 
 
@@ -185,3 +207,10 @@ def _header_value(value: Any) -> str:
     except (AttributeError, UnicodeEncodeError):
         raise InvalidHeader("A header's value is a text.") from None
     return check_value(text)
+
+
+_CHANGED: dict[str, tuple[str, Callable[[Any], Any], Any]] = {
+    "contentType": ("content_type", _content_type, DEFAULT_CONTENT_TYPE),
+    "priority": ("priority", _priority, 0),
+    "headers": ("headers", _headers, {}),
+}

@@ -16,6 +16,8 @@ _ISO = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+# What is later than this could not be read back.
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class InvalidScheduledFor(BrokerError):
@@ -39,7 +41,7 @@ def times_for(text: object, channel: Entry) -> Times:
         raise DelayedMessagingDisabled
     check_delay(asked)
     spread = random.randrange(round(channel.spread_seconds * 1_000_000)) if channel.spread_seconds else 0  # noqa: S311
-    return Times(asked, asked + spread)
+    return Times(asked, min(asked + spread, _LAST))
 
 
 def check_delay(asked: int) -> None:
@@ -60,4 +62,17 @@ def microseconds(text: object) -> int:
         raise InvalidScheduledFor from None
     # Nine digits are nanoseconds; a part of a microsecond counts as one.
     nanoseconds = int((fraction or "0").ljust(9, "0"))
-    return (at - _EPOCH) // _MICROSECOND - (-nanoseconds // 1000)
+    found_at = (at - _EPOCH) // _MICROSECOND - (-nanoseconds // 1000)
+    if found_at > _LAST:
+        raise InvalidScheduledFor
+    return found_at
+
+
+def moment(text: object) -> datetime:
+    return _EPOCH + microseconds(text) * _MICROSECOND
+
+
+def new_moment(text: object) -> datetime:
+    """For a message that waits already: the minimum delay applies again."""
+    check_delay(microseconds(text))
+    return moment(text)

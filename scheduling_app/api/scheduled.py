@@ -1,4 +1,4 @@
-"""Messages for later, read over HTTP: the list, one, and how the partitions stand."""
+"""Messages for later, read over HTTP: what one looks like, the list, and how the partitions stand."""
 
 from typing import Any
 
@@ -72,16 +72,6 @@ class ScheduledMessagesView(APIView):
         channel = get_channel_or_past(channel_id)
         rows = ScheduledMessage.objects.filter(channel=channel, **_status_filter(request)).only("message_id")
         return Response(page(request, rows, lambda row: location(channel_id, row.message_id, scheduled=True)))
-
-
-class ScheduledMessageView(APIView):
-    permission_classes = [OpensChannel]
-
-    @extend_schema(operation_id="getScheduledMessage", responses=ScheduledMessageOut, tags=["scheduled messages"])
-    def get(self, request: Request, channel_id: str, message_id: str) -> Response:
-        """One scheduled message, by the client's own id."""
-        message = selectors.get_scheduled_message(get_channel_or_past(channel_id), message_id)
-        return Response(ScheduledMessageOut(message).data)
 
 
 class ScheduledPartitionsView(APIView):

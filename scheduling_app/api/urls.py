@@ -2,11 +2,16 @@
 
 from django.urls import path
 
-from scheduling_app.api import scheduled, status
+from scheduling_app.api import bulk, lifecycle, scheduled, status
 
 urlpatterns = [
     path("channel/<str:channel_id>/messages-status", status.MessagesStatusView.as_view()),
     path("channel/<str:channel_id>/scheduled-messages", scheduled.ScheduledMessagesView.as_view()),
     path("channel/<str:channel_id>/scheduled-partitions", scheduled.ScheduledPartitionsView.as_view()),
-    path("channel/<str:channel_id>/scheduled-message/<str:message_id>", scheduled.ScheduledMessageView.as_view()),
+    path("channel/<str:channel_id>/scheduled-message/<str:message_id>", lifecycle.ScheduledMessageView.as_view()),
+    path(
+        "channel/<str:channel_id>/scheduled-message/<str:message_id>/dispatch-now", lifecycle.DispatchNowView.as_view()
+    ),
+    path("channel/<str:channel_id>/scheduled-messages/cancel", bulk.BulkCancelView.as_view()),
+    path("channel/<str:channel_id>/scheduled-messages/reschedule", bulk.BulkRescheduleView.as_view()),
 ]

@@ -1,9 +1,10 @@
 """A message for later. SCHEDULED, then DISPATCHED (it is a message now) or CANCELLED; or SET_ASIDE, with a reason."""
 
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Q, Value
 from django.db.models.functions import Least, Now
 
 from channels_app.models import Channel, Producer
@@ -17,6 +18,16 @@ class ScheduledStatus(models.IntegerChoices):
     SET_ASIDE = 103
 
 
+# No row may name a time that cannot be read back.
+LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
+
+
+def due_for(scheduled_for: Any) -> Any:
+    """When a row with this new time is due: it keeps what it was spread by."""
+    spread = ExpressionWrapper(F("due_at") - F("scheduled_for"), DurationField())
+    return Least(ExpressionWrapper(scheduled_for + spread, DateTimeField()), Value(LAST_MOMENT))
+
+
 class ScheduledMessageQuerySet(models.QuerySet["ScheduledMessage"]):
     """Every move is one statement that asks for SCHEDULED: it meets the dispatch on the row, and one of them wins."""
 
@@ -27,12 +38,24 @@ class ScheduledMessageQuerySet(models.QuerySet["ScheduledMessage"]):
         return self.waiting().update(status=ScheduledStatus.CANCELLED, reason=reason, status_changed_at=Now())
 
     def change(self, **values: Any) -> int:
-        """Content and times; a new time comes with `scheduled_for` and `due_at`."""
+        """Content, and `scheduled_for`."""
+        if "scheduled_for" in values:
+            values["due_at"] = due_for(Value(values["scheduled_for"], DateTimeField()))
         return self.waiting().update(**values)
 
+    def reschedule(self, scheduled_for: Any, *, least: datetime) -> int:
+        """To a time, or by a shift of the row's own; those for which that is too soon, or beyond all time, stay."""
+        to = ExpressionWrapper(scheduled_for, DateTimeField())
+        return (
+            self.waiting()
+            .alias(to=to)
+            .filter(to__range=(least, LAST_MOMENT))
+            .update(scheduled_for=to, due_at=due_for(to))
+        )
+
     def make_due(self) -> int:
-        """To be dispatched at once. What was asked for is kept, unless that is later."""
-        return self.waiting().update(scheduled_for=Least("scheduled_for", Now()), due_at=Now())
+        """To be dispatched at once. What was asked for is kept, unless that is later; what is late keeps its place."""
+        return self.waiting().update(scheduled_for=Least("scheduled_for", Now()), due_at=Least("due_at", Now()))
 
 
 class ScheduledMessage(Content, models.Model):

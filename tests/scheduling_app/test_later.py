@@ -11,6 +11,7 @@ from scheduling_app.api.later import (
     InvalidScheduledFor,
     ScheduledTooSoon,
     microseconds,
+    moment,
     times_for,
 )
 
@@ -54,6 +55,7 @@ def test_iso_times_are_read_to_the_microsecond_and_never_early(text: str, expect
         "2028-01-01T12:00:00Z ",
         "2028-01-01T12:00:00Z, 2028-01-01T12:00:00Z",
         "9999-12-31T23:59:59-01:00",
+        "9999-12-31T23:59:59.999999001Z",
         "٢٠٢٨-01-01T12:00:00Z",
         "tomorrow",
         1_830_340_800,
@@ -85,6 +87,15 @@ def test_a_channel_may_take_none_for_later() -> None:
         times_for(iso(minutes=-5), shut)
     with pytest.raises(InvalidScheduledFor):
         times_for("soon", shut)
+
+
+def test_nothing_is_spread_past_the_last_moment_that_can_be_read_back() -> None:
+    last = "9999-12-31T23:59:59.999999Z"
+
+    times = times_for(last, Entry(1, "token", spread_seconds=86_400.0))
+
+    assert times.asked == times.due == microseconds(last)
+    assert moment(last).isoformat() == "9999-12-31T23:59:59.999999+00:00"
 
 
 def test_a_channel_may_spread_what_is_due_at_once() -> None:

@@ -1,0 +1,72 @@
+"""Runs an operation, batch after batch. The cursor moves in the transaction of the batch.
+
+So a worker that is killed has done a batch or has not, the next goes on behind it, and nothing is done twice.
+"""
+
+import time
+
+import psycopg
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
+from psycopg_pool import PoolTimeout
+
+from channels_app.models import Operation, OperationStatus
+from channels_app.operations.kinds import kind_of
+
+log = structlog.get_logger(__name__)
+
+# Not the operation's fault: it stays RUNNING, and is gone on with.
+INFRASTRUCTURE = (OperationalError, InterfaceError, psycopg.OperationalError, PoolTimeout, TimeoutError)
+
+
+def run(operation_id: int, *, seconds: float) -> None:
+    """For about so long: others wait for the thread."""
+    deadline = time.monotonic() + seconds
+    while run_step(operation_id) and time.monotonic() < deadline:
+        pass
+
+
+def run_step(operation_id: int) -> bool:
+    """One batch; says whether there may be more."""
+    try:
+        _begin(operation_id)
+        with transaction.atomic():
+            # Held to the end: two runners take turns, and a stop comes between two batches.
+            return _step(Operation.objects.select_for_update().get(pk=operation_id))
+    except INFRASTRUCTURE:
+        raise
+    except Exception as error:  # whatever it is, somebody must see it, and the next sweep must not meet it again
+        log.exception("operation.failed", operation=operation_id)
+        Operation.objects.filter(pk=operation_id).fail(f"{type(error).__name__}: {error}".replace("\0", ""))
+        return False
+
+
+def _begin(operation_id: int) -> None:
+    """Counting may take long: nothing is locked meanwhile."""
+    fresh = Operation.objects.fresh().filter(pk=operation_id)
+    for operation in fresh:
+        fresh.begin(total=_count(operation))
+
+
+def _count(operation: Operation) -> int | None:
+    try:
+        with transaction.atomic():
+            return kind_of(operation).count(operation)
+    except OperationalError:
+        # It took too long. If the connection is lost, the next statement says so.
+        return None
+
+
+def _step(operation: Operation) -> bool:
+    row = Operation.objects.filter(pk=operation.pk)
+    if operation.status == OperationStatus.STOPPING:
+        row.stop()
+        log.info("operation.stopped", operation=operation.public_id)
+    if operation.status != OperationStatus.RUNNING:
+        return False
+    step = kind_of(operation).step(operation)
+    row.advance(cursor=step.cursor, done=step.done, failed=step.failed)
+    if step.is_last:
+        row.finish()
+        log.info("operation.done", operation=operation.public_id)
+    return not step.is_last
