@@ -39,9 +39,11 @@ OWN = {
     "REGISTRY_FILE": "none.toml",
     "MANAGEMENT_RATE_PER_SECOND": "0",
     "REFUSALS_PER_MINUTE": "0",
+    "MIN_SCHEDULE_DELAY_MINUTES": "0",
 }
 WIPE: LiteralString = (
-    "TRUNCATE message, message_key, delivery_job, delivery_attempt, counter, counter_delta RESTART IDENTITY"
+    "TRUNCATE message, message_key, scheduled_message, delivery_job, delivery_attempt, counter, counter_delta"
+    " RESTART IDENTITY"
 )
 
 

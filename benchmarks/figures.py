@@ -26,6 +26,10 @@ def ratio_at_most(limit: float) -> Target:
     return Target(limit, at_most=True)
 
 
+def at_least(limit: float) -> Target:
+    return Target(limit, of_ratio=False)
+
+
 def at_most(limit: float) -> Target:
     return Target(limit, at_most=True, of_ratio=False)
 

@@ -17,7 +17,7 @@ from typing import cast
 import uvloop
 
 from benchmarks.percentiles import percentile
-from benchmarks.prepared import batches, singles
+from benchmarks.prepared import batches, batches_for_later, singles, singles_for_later
 
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
@@ -33,6 +33,9 @@ class Load:
     seconds: float = 3600.0
     per_second: float = 0.0
     batch: int = 0
+    # For later: when the first is due, in seconds since 1970, and how far apart the others; a batch is due at once.
+    first_due: float = 0.0
+    due_every: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -145,8 +148,17 @@ class Run:
 
 
 async def main(load: Load) -> None:
-    prepared = batches(load.channel, load.batch, load.requests) if load.batch else singles(load.channel)
-    print(json.dumps(asdict(await Run(load, prepared).go())))
+    print(json.dumps(asdict(await Run(load, _prepared(load)).go())))
+
+
+def _prepared(load: Load) -> Iterator[bytes]:
+    if load.batch and load.first_due:
+        return batches_for_later(load.channel, load.batch, load.requests, load.first_due)
+    if load.batch:
+        return batches(load.channel, load.batch, load.requests)
+    if load.first_due:
+        return singles_for_later(load.channel, load.first_due, load.due_every)
+    return singles(load.channel)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 CHANNEL_TOKEN, PRODUCER, PRODUCER_TOKEN = "open", "bench", "bench"
 PAYLOAD = json.dumps({"order": 4711, "note": "x" * 229}).encode()
@@ -18,13 +19,31 @@ def singles(channel: str) -> Iterator[bytes]:
     return (before + new_id() + after for _ in itertools.count())
 
 
+def singles_for_later(channel: str, first_due: float, due_every: float) -> Iterator[bytes]:
+    """Each id begins with the moment it is due, so that the receiver knows how late it was."""
+    before = _head(f"/channel/{channel}/broadcast", len(PAYLOAD), b"X-Broker-Message-ID: ")
+    after = b"\r\n\r\n" + PAYLOAD
+    return (
+        b"%b%b\r\nX-Broker-Scheduled-For: %b%b" % (before, due_id(due), _iso(due).encode(), after)
+        for due in itertools.count(round(first_due * 1_000_000), round(due_every * 1_000_000))
+    )
+
+
 def batches(channel: str, size: int, requests: int) -> Iterator[bytes]:
-    return iter([_batch(channel, size) for _ in range(requests)])
+    return iter([_batch(channel, [{"messageId": new_id().decode()} for _ in range(size)]) for _ in range(requests)])
 
 
-def _batch(channel: str, size: int) -> bytes:
-    items = [{"messageId": new_id().decode(), "payload": PAYLOAD.decode()} for _ in range(size)]
-    body = json.dumps(items).encode()
+def batches_for_later(channel: str, size: int, requests: int, due_at: float) -> Iterator[bytes]:
+    """All are due at one instant."""
+    due = round(due_at * 1_000_000)
+    items = [
+        [{"messageId": due_id(due).decode(), "scheduledFor": _iso(due)} for _ in range(size)] for _ in range(requests)
+    ]
+    return iter([_batch(channel, several) for several in items])
+
+
+def _batch(channel: str, items: list[dict[str, str]]) -> bytes:
+    body = json.dumps([{**item, "payload": PAYLOAD.decode()} for item in items]).encode()
     return _head(f"/channel/{channel}/broadcast/batch", len(body), b"") + b"\r\n" + body
 
 
@@ -42,9 +61,18 @@ def _head(path: str, length: int, last: bytes) -> bytes:
     return "\r\n".join(lines).encode() + last
 
 
-def _ids() -> Callable[[], bytes]:
-    counter = itertools.count()
-    return lambda: b"%d-%d" % (time.monotonic_ns(), next(counter))
+def _iso(microseconds: int) -> str:
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat()
 
 
-new_id = _ids()
+def new_id() -> bytes:
+    return b"%d-%d" % (time.monotonic_ns(), next(_counter))
+
+
+def due_id(microseconds: int) -> bytes:
+    """A moment of the wall clock, as the receiver's clock will tell it."""
+    return b"%d-%d" % (microseconds * 1_000 - _BEHIND_NS, next(_counter))
+
+
+_counter = itertools.count()
+_BEHIND_NS = time.time_ns() - time.monotonic_ns()

@@ -19,6 +19,13 @@ INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, next_at
 SELECT id, channel_id, %(consumer)s, 0, now() + make_interval(secs => %(wait)s::float8)
 FROM message WHERE channel_id = %(channel)s ORDER BY id LIMIT %(count)s
 """
+SCHEDULED: LiteralString = """
+INSERT INTO scheduled_message
+    (channel_id, producer_id, message_id, payload, content_type, priority, headers, scheduled_for, due_at)
+SELECT %(channel)s, 1, 'later-' || n, 'x', 'text/plain', 0, '{}', due, due
+FROM generate_series(%(first)s::int, %(last)s::int) AS n,
+     LATERAL (SELECT now() + interval '30 days' + n * interval '1 ms') AS at (due)
+"""
 WITHOUT_TRIGGERS: LiteralString = "SET session_replication_role = 'replica'"
 WITH_TRIGGERS: LiteralString = "RESET session_replication_role"
 
@@ -38,3 +45,13 @@ def add_jobs(broker: Broker, channel: Channel, count: int, wait_seconds: float |
     broker.database.execute(JOBS, told)
     broker.database.execute(WITH_TRIGGERS)
     broker.database.execute("VACUUM (ANALYZE) delivery_job")
+
+
+def add_scheduled(broker: Broker, channel: Channel, first: int, last: int) -> None:
+    """For next month, without counters and keys."""
+    broker.database.execute(WITHOUT_TRIGGERS)
+    for start in range(first, last + 1, 10 * A_STATEMENT):
+        told = {"channel": channel.row_id, "first": start, "last": min(last, start + 10 * A_STATEMENT - 1)}
+        broker.database.execute(SCHEDULED, told)
+    broker.database.execute(WITH_TRIGGERS)
+    broker.database.execute("VACUUM (ANALYZE) scheduled_message")

@@ -100,15 +100,25 @@ async def store_batch(
     connection: AsyncConnection, messages: Mapping[int, Incoming], times: Mapping[int, Times], *, whole: bool
 ) -> dict[int, bool]:
     """Messages by place, those with times for later, in one transaction; whole: all or nothing."""
-    now = {place: message for place, message in messages.items() if place not in times}
-    later = {place: Later(messages[place], when) for place, when in times.items()}
+    places = _first_places(messages)
+    now = {place: messages[place] for place in places if place not in times}
+    later = {place: Later(messages[place], times[place]) for place in places if place in times}
+    outcomes = dict.fromkeys(messages, False)
     async with connection.transaction() as transaction:
-        outcomes = dict(zip(now, await store_new(connection, [*now.values()]) if now else [], strict=True))
+        outcomes |= dict(zip(now, await store_new(connection, [*now.values()]) if now else [], strict=True))
         if later:
             outcomes |= dict(zip(later, await store_later(connection, [*later.values()]), strict=True))
         if whole and not all(outcomes.values()):
             raise Rollback(transaction)
     return outcomes
+
+
+def _first_places(messages: Mapping[int, Incoming]) -> list[int]:
+    """Of an id that stands twice, the first counts: also where that one is for later, and the other for now."""
+    found: dict[str, int] = {}
+    for place, message in messages.items():
+        found.setdefault(message.message_id, place)
+    return list(found.values())
 
 
 async def firsts(connection: AsyncConnection, messages: Mapping[int, Incoming]) -> dict[int, First]:

@@ -12,6 +12,8 @@ from scheduling_app.dispatch import Lane
 
 # Moments are rounded up to this: many messages, one ring.
 GRAIN_SECONDS = 0.02
+# By lane, the next ring that this process has sent ahead. Its task rings for what comes after it.
+_ahead: dict[Lane, float] = {}
 
 
 def dispatch_bell(lane: Lane) -> Bell:
@@ -24,7 +26,13 @@ def ring_dispatch(lane: Lane, in_seconds: float) -> None:
     if in_seconds <= 0:
         doorbell().ring(bell)
     elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_MS / 1000:
-        doorbell().ring(bell.later(in_seconds, GRAIN_SECONDS))
+        _ring_ahead(lane, bell.later(in_seconds, GRAIN_SECONDS))
+
+
+def _ring_ahead(lane: Lane, bell: Bell) -> None:
+    if not time.time() < _ahead.get(lane, 0.0) <= bell.due:
+        _ahead[lane] = bell.due
+        doorbell().ring(bell)
 
 
 def ring_for(several: Iterable[Later]) -> None:

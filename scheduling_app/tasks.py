@@ -1,5 +1,6 @@
 """Thin tasks: one step, then the next ring. The row decides, so each may run twice."""
 
+import threading
 import time
 
 from celery import shared_task
@@ -15,27 +16,36 @@ from scheduling_app.dispatch import Lane
 
 # One at a time in each lane, across all processes; above the keys of the sweeps and of turns.
 LANE_LOCK = 7_005 << 40
-LAST_LOOK_SECONDS = 0.2
 # Others wait for the thread.
 TURN_SECONDS = 1.0
 # What is due so soon is waited for: a ring would take about as long.
 NEAR_SECONDS = 0.03
-# A row that is due and was not taken is locked by somebody who changes it.
-LOCKED_SECONDS = 0.005
+# Where many are due one after another, a batch of several costs as much as a batch of one.
+GATHER_SECONDS = 0.01
+# Threads that may wait at a time: the rest is for lanes that have work, and for the sweeps.
+_waiting = threading.BoundedSemaphore(4)
 
 
 @shared_task(name="scheduling_app.dispatch_due", **RETRIED)
 def dispatch_due(lane_number: int) -> None:
-    """Drains one lane. Who finds another at work leaves it to him, unless he is at his last look."""
+    """Drains one lane. Who finds another at work leaves it to him: he looks again after his lock is free."""
     lane = Lane.numbered(lane_number)
-    with only_one(LANE_LOCK + lane_number, patience_seconds=LAST_LOOK_SECONDS) as is_ours:
+    if not _take_turn(lane):
+        # The ring that brought us must not keep later ones from being heard; those that it kept are tried for.
+        doorbell().answer(dispatch_bell(lane))
+        _take_turn(lane)
+
+
+def _take_turn(lane: Lane) -> bool:
+    with only_one(LANE_LOCK + lane.number, patience_seconds=0) as is_ours:
         if is_ours:
             _drain(lane)
-        # The ring that brought us must not keep later ones from being heard.
+    if is_ours:
         doorbell().answer(dispatch_bell(lane))
-        wait = dispatch.next_due_in(lane) if is_ours else None
-    if wait is not None:
-        ring_dispatch(lane, wait)
+        wait = dispatch.next_due_in(lane)
+        if wait is not None:
+            ring_dispatch(lane, wait if wait > NEAR_SECONDS else 0)
+    return is_ours
 
 
 def _drain(lane: Lane) -> None:
@@ -45,11 +55,23 @@ def _drain(lane: Lane) -> None:
         done = dispatch.dispatch_batch(lane)
         for consumer_id in done.consumer_ids:
             ring_deliver(consumer_id)
-        if done.is_empty:
-            wait = dispatch.next_due_in(lane)
-            if wait is None or wait > NEAR_SECONDS:
-                return
-            time.sleep(max(wait, LOCKED_SECONDS))
+        wait = dispatch.next_due_in(lane)
+        if wait is None or wait > NEAR_SECONDS:
+            return
+        # What is due and was not taken is locked by somebody who changes it.
+        if (wait > 0 or done.is_empty) and not _waited(wait):
+            return
+
+
+def _waited(seconds: float) -> bool:
+    """Says no where enough others wait."""
+    if not _waiting.acquire(blocking=False):
+        return False
+    try:
+        time.sleep(max(seconds, GATHER_SECONDS))
+    finally:
+        _waiting.release()
+    return True
 
 
 @shared_task(name="scheduling_app.sweep", **RETRIED)

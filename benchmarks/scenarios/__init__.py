@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     mixed,
     neighbour,
     publish,
+    schedule,
     slow,
 )
 
@@ -30,4 +31,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "claim": claim.run,
     "counts": counts.run,
     "memory": memory.run,
+    "schedule": schedule.run,
 }
