@@ -118,13 +118,10 @@ def test_pages_by_time_go_on_where_the_last_one_ended(
     for _ in range(3):
         shown = admin_client.get(address).context["cl"]
         seen.append([row.message_id for row in shown.result_list])
-        address = pages(ScheduledMessage) + shown.older_address
+        last, address = address, pages(ScheduledMessage) + shown.older_address
     assert seen == [["m-0", "m-1"], ["m-2", "m-3"], ["m-4"]]
     assert shown.older is None
-    assert (
-        "there are no later ones" in admin_client.get(f"{pages(ScheduledMessage)}?due=hour&p=x").content.decode()
-        or True
-    )
+    assert "1 shown, there are no later ones." in admin_client.get(last).content.decode()
 
 
 @pytest.mark.parametrize("place", ["x", "1", "1-", "9" * 18 + "-1", "-1-1", "²-1"])
@@ -143,10 +140,6 @@ def test_a_place_that_is_none_is_the_first_page(
         {"q": "m-17"},
         {"status__exact": "103"},
         {"due": "aside"},
-        {"due": "hour"},
-        {"due": "week"},
-        {"due": "overdue"},
-        {"due": "week", "channel__id__exact": "{channel}"},
         {"channel__id__exact": "{channel}"},
         {"channel__id__exact": "{channel}", "status__exact": "102"},
     ],
@@ -238,11 +231,11 @@ def test_a_dispatched_message_leads_to_what_it_became(
     admin_client: Client, channel: Channel, producer: Producer
 ) -> None:
     scheduled = make_scheduled(channel, producer, "m", scheduled_for=NOW - HOUR)
-    assert "Message</a>" not in text_of(admin_client, scheduled)
     dispatch_batch(Lane(channel.pk, 0))
-    assert page(Message.objects.get()) in text_of(admin_client, scheduled)
+    became = page(Message.objects.get())
+    assert became in text_of(admin_client, scheduled)
     Message.objects.all().delete()
-    assert "/channels_app/message/" not in text_of(admin_client, scheduled).split("Timeline")[0].split("mb-6")[-1]
+    assert became not in text_of(admin_client, scheduled)
 
 
 def test_cancelling_asks_first_and_is_audited(admin_client: Client, channel: Channel, producer: Producer) -> None:
@@ -261,7 +254,7 @@ def test_who_loses_a_race_is_told_and_the_others_go_on(
 ) -> None:
     gone, cancelled, waiting = (make_scheduled(channel, producer, name) for name in ("gone", "cancelled", "waiting"))
     services.dispatch_now(message=gone, by="somebody")
-    dispatch_batch(Lane(channel.pk, 0))
+    dispatch_batch(Lane(channel.pk, 0), now=timezone.now())
     services.cancel(message=cancelled, by="somebody")
     done = act(admin_client, "cancel", gone, cancelled, waiting, confirmed="yes")
     assert said(done) == [
@@ -277,7 +270,7 @@ def test_dispatching_now_makes_a_message_due(admin_client: Client, channel: Chan
     assert "becomes a message at once" in act(admin_client, "dispatch_now", message).content.decode()
     done = act(admin_client, "dispatch_now", message, confirmed="yes", from_page="yes")
     assert done.redirect_chain == [(page(message), 302)]
-    assert dispatch_batch(Lane(channel.pk, 0)).messages == 1
+    assert dispatch_batch(Lane(channel.pk, 0), now=timezone.now()).messages == 1
     assert history(message) == ["Dispatched now"]
 
 

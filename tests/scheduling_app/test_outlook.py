@@ -1,16 +1,17 @@
 """What is due over the next hours: counted up to a limit, never read to its end."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 
 from channels_app.models import Channel, Producer
-from scheduling_app import outlook
+from scheduling_app import dispatch, outlook
 from scheduling_app.admin.picture import picture
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
-from tests.channels_app.messages import nodes_of, plan_of
+from tests.channels_app.messages import nodes_of
 from tests.channels_app.registry import make_channel, make_producer
 from tests.channels_app.staff import pages
 from tests.scheduling_app.later import make_scheduled
@@ -62,13 +63,43 @@ def test_a_crowded_hour_is_counted_up_to_a_limit(
     assert shown["words"] == "3 or more in all; most, 2 or more, from 10:00 UTC."
 
 
+def read_by(statement: str, parameters: dict[str, Any]) -> set[tuple[str, int]]:
+    """The indexes that a statement reads, and how many rows it finds in each."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
+        [plan] = cursor.fetchone()[0]
+    nodes = [node for node in nodes_of(plan["Plan"]) if node.get("Relation Name") == "scheduled_message"]
+    return {(node.get("Index Name", "none"), round(node["Actual Rows"] * node["Actual Loops"])) for node in nodes}
+
+
 def test_next_month_is_not_looked_at(channel: Channel, producer: Producer) -> None:
     fill(channel, producer)
+    now = datetime.now(UTC)
+    window = {"after": now, "after_id": 0, "until": now + timedelta(days=7), "most": 51}
+    hours = {"since": [now], "until": [now + timedelta(hours=1)]}
+    assert read_by(outlook._COUNTED, hours) == {("scheduled_due_all", 0)}
+    assert read_by(outlook._DUE, window) == {("scheduled_due_all", 0)}
+    assert read_by(outlook._DUE_IN_CHANNEL, {**window, "channel": channel.pk}) == {("scheduled_due", 0)}
+
+
+def test_a_page_of_many_that_are_due_reads_no_more_than_it_shows(channel: Channel, producer: Producer) -> None:
+    fill(channel, producer)
+    window = {"after": outlook.EVER, "after_id": 0, "until": NOW.replace(year=2200), "most": 51}
+    assert read_by(outlook._DUE, window) == {("scheduled_due_all", 51)}
+    assert read_by(outlook._DUE_IN_CHANNEL, {**window, "channel": channel.pk}) == {("scheduled_due", 51)}
+
+
+def test_a_lane_is_not_looked_for_among_what_waits_in_all_channels(channel: Channel, producer: Producer) -> None:
+    """Where one channel has nearly every row, the shorter index would look as good, and be read to its end."""
+    fill(channel, producer)
+    statement = "PREPARE lane (bigint) AS " + dispatch._NEXT.replace("%(channel)s", "$1").replace("%(partition)s", "0")
     with connection.cursor() as cursor:
-        edges = {"since": [NOW], "until": [NOW + timedelta(hours=1)]}
-        statement = cursor.mogrify(outlook._COUNTED, edges) if hasattr(cursor, "mogrify") else ""
-    nodes = nodes_of(plan_of(statement))
-    assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"scheduled_due_all"}
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(statement.replace("%(now)s", "now()"))
+        cursor.execute("EXPLAIN EXECUTE lane (1)")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("DEALLOCATE lane")
+    assert "using scheduled_due on" in plan
 
 
 def test_the_list_shows_the_picture_on_its_first_page(
