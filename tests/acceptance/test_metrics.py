@@ -221,6 +221,7 @@ def test_a_redis_that_hangs_costs_its_own_metrics_only(
         "channels",
         "activity",
         "queues",
+        "scheduling",
     }
     assert found["broker_messages_accepted_total", frozenset({("channel", channel.name)})] == 1
 
