@@ -63,7 +63,7 @@ class EndlessList(OneCountList):
 class EndlessListAdmin(LongListAdmin):
     """Pages for looking. Only the lookups named here may stand in an address: any other could read the whole table."""
 
-    actions = None
+    actions: tuple[str, ...] | None = None
     sortable_by = ()
     list_select_related = ()
     change_list_template = "channels_app/admin/endless_list.html"

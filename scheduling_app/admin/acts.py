@@ -21,6 +21,7 @@ from scheduling_app.models import ScheduledMessage
 MOST_NAMED = 5
 # What is due later by a channel's spread must be a time as well.
 LAST_YEAR = 9998
+Fields = dict[str, list[Any]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -87,13 +88,13 @@ def reschedule_to(to: datetime) -> Deed:
 
 def button(message: ScheduledMessage, deed: Deed) -> Act:
     """Posts what the list would post for this row alone."""
-    fields = {"action": [deed.name], "_selected_action": [message.pk], FROM_PAGE: ["yes"]}
+    fields: Fields = {"action": [deed.name], "_selected_action": [message.pk], FROM_PAGE: ["yes"]}
     return Act(deed.title, deed.icon, listed(ScheduledMessage), posts=True, fields=fields)
 
 
 def question(rows: list[ScheduledMessage], deed: Deed, posted: Any) -> Question:
-    again = {FROM_PAGE: ["yes"]} if FROM_PAGE in posted else {}
-    chosen = {"action": [deed.name], "_selected_action": [row.pk for row in rows], "confirmed": ["yes"]}
+    again: Fields = {FROM_PAGE: ["yes"]} if FROM_PAGE in posted else {}
+    chosen: Fields = {"action": [deed.name], "_selected_action": [row.pk for row in rows], "confirmed": ["yes"]}
     return Question(f"{deed.title}: {names(rows)}?", deed.text, f"Yes, {deed.title.lower()}", {**chosen, **again})
 
 
