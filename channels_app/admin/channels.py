@@ -44,9 +44,9 @@ class ChannelAdmin(EngineAdmin):
     )
     topics = [
         RETRY,
-        ("Limits", {"fields": (*LIMITS, "max_backlog", "partitions")}),
-        ("Time", {"fields": ("delayed_messaging", "max_age_seconds", "dead_letters", "retention_days")}),
-        ("Due at once", {"fields": ("spread_seconds", "release_per_second")}),
+        ("Limits", {"fields": (*LIMITS, "max_backlog")}),
+        ("Time", {"fields": ("max_age_seconds", "dead_letters", "retention_days")}),
+        ("Later", {"fields": ("delayed_messaging", "partitions", "spread_seconds", "release_per_second")}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> RegistryQuerySet:
