@@ -13,6 +13,7 @@ from channels_app.tasks import RETRIED
 from scheduling_app import dispatch, gone
 from scheduling_app.bells import dispatch_bell, ring_dispatch
 from scheduling_app.dispatch import Lane
+from scheduling_app.metrics.activity import count_lags
 
 # One at a time in each lane, across all processes; above the keys of the sweeps and of turns.
 LANE_LOCK = 7_005 << 40
@@ -53,6 +54,7 @@ def _drain(lane: Lane) -> None:
     deadline = time.monotonic() + TURN_SECONDS
     while time.monotonic() < deadline:
         done = dispatch.dispatch_batch(lane)
+        count_lags(lane.channel_id, done.lags)
         for consumer_id in done.consumer_ids:
             ring_deliver(consumer_id)
         wait = dispatch.next_due_in(lane)

@@ -15,11 +15,15 @@ from channels_app.admin.engine import EngineAdmin
 from channels_app.admin.filters import PARAMETER, StateFilter
 from channels_app.admin.forms import RetryForm
 from channels_app.admin.links import listed
+from channels_app.admin.navigation import title_of
 from channels_app.admin.pages import Act
 from channels_app.admin.registry import LIMITS, RETRY, Deletion
 from channels_app.admin.states import ChannelHoldFilter
 from channels_app.models import Channel, Consumer, Message
 from channels_app.models.registry_object import RegistryQuerySet
+
+# Lists that can be filtered by channel; an app with rows of its own adds its list.
+LISTS_OF_CHANNEL: list[tuple[Any, str]] = [(Message, "mail")]
 
 
 def with_consumer_count(channels: RegistryQuerySet) -> RegistryQuerySet:
@@ -40,8 +44,9 @@ class ChannelAdmin(EngineAdmin):
     )
     topics = [
         RETRY,
-        ("Limits", {"fields": (*LIMITS, "max_backlog", "partitions")}),
-        ("Time", {"fields": ("delayed_messaging", "max_age_seconds", "dead_letters", "retention_days")}),
+        ("Limits", {"fields": (*LIMITS, "max_backlog")}),
+        ("Time", {"fields": ("max_age_seconds", "dead_letters", "retention_days")}),
+        ("Later", {"fields": ("delayed_messaging", "partitions", "spread_seconds", "release_per_second")}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> RegistryQuerySet:
@@ -63,8 +68,9 @@ class ChannelAdmin(EngineAdmin):
         if request.user.has_perm("channels_app.add_consumer") and not row.deleted_at:
             add = reverse("admin:channels_app_consumer_add")
             links.append(Act("Add a consumer", "add", f"{add}?{urlencode({'channel': row.pk})}"))
-        if request.user.has_perm("channels_app.view_message"):
-            links.append(Act("Messages", "mail", listed(Message, channel__id__exact=row.pk)))
+        for model, icon in LISTS_OF_CHANNEL:
+            if self.admin_site.get_model_admin(model).has_view_or_change_permission(request):
+                links.append(Act(title_of(model), icon, listed(model, channel__id__exact=row.pk)))
         return [*links, *super().acts(request, row)]
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:

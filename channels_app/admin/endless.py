@@ -15,8 +15,9 @@ REACH = 1_000_000
 class EndlessList(OneCountList):
     """Newest first by primary key. `p` is no page's number: it is the id that the page stays below."""
 
-    older: int | None = None
+    older: int | str | None = None
     looked_down_to: int | None = None
+    first_word, further_word, order_words = "Newest", "Older", "newest first"
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         """Whatever the address asks for: no other order has an index."""
@@ -27,8 +28,18 @@ class EndlessList(OneCountList):
         below = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
         rows = self.queryset if below is None else self.queryset.filter(pk__lt=below)
         floor = self._floor(below)
-        self._show(list((rows.filter(pk__gte=floor) if floor else rows)[: self.list_per_page + 1]), floor)
-        self.is_first = below is None
+        found = list((rows.filter(pk__gte=floor) if floor else rows)[: self.list_per_page + 1])
+        self.show_page(found, is_first=below is None)
+        if len(found) > self.list_per_page:
+            self.older = self.result_list[-1].pk
+        elif floor:
+            self.older = self.looked_down_to = floor
+
+    def show_page(self, found: list[Any], *, is_first: bool) -> None:
+        """One row more than fits was asked for: whether it came says whether there are others."""
+        self.result_list = found[: self.list_per_page]
+        self.result_count = self.full_result_count = len(self.result_list)
+        self.is_first = is_first
         # What the theme asks a list for.
         self.paginator = CappedPaginator(self.result_list, self.list_per_page)
         self.show_full_result_count = self.show_admin_actions = self.can_show_all = self.multi_page = False
@@ -39,15 +50,6 @@ class EndlessList(OneCountList):
             return None
         top = below or (self.model.objects.aggregate(top=Max("pk"))["top"] or 0) + 1
         return max(0, top - REACH) or None
-
-    def _show(self, found: list[Any], floor: int | None) -> None:
-        """One row more than fits was asked for: whether it came says whether there are older ones."""
-        self.result_list = found[: self.list_per_page]
-        self.result_count = self.full_result_count = len(self.result_list)
-        if len(found) > self.list_per_page:
-            self.older = self.result_list[-1].pk
-        elif floor:
-            self.older = self.looked_down_to = floor
 
     @property
     def older_address(self) -> str:
@@ -61,7 +63,7 @@ class EndlessList(OneCountList):
 class EndlessListAdmin(LongListAdmin):
     """Pages for looking. Only the lookups named here may stand in an address: any other could read the whole table."""
 
-    actions = None
+    actions: tuple[str, ...] | None = None
     sortable_by = ()
     list_select_related = ()
     change_list_template = "channels_app/admin/endless_list.html"

@@ -13,20 +13,24 @@ from channels_app.models import ApiKey, Channel, Consumer, DeliveryJob, Message,
 
 Item = dict[str, Any]
 
+# Models with their icons; an app with pages of its own adds them.
+GROUPS: dict[str, list[tuple[Any, str]]] = {
+    "Messaging": [(Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")],
+    "Traffic": [(Message, "mail"), (DeliveryJob, "work")],
+    "Access": [(ApiKey, "key"), (User, "person"), (Group, "group")],
+    "Operations": [(PeriodicTask, "schedule")],
+}
+
 
 def build(request: HttpRequest) -> list[dict[str, Any]]:
-    groups = {
-        "Messaging": _models(request, (Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")),
-        "Traffic": _models(request, (Message, "mail"), (DeliveryJob, "work")),
-        "Access": _models(request, (ApiKey, "key"), (User, "person"), (Group, "group")),
-        "Operations": _models(request, (PeriodicTask, "schedule")) + _elsewhere(),
-    }
+    groups = {title: _models(request, entries) for title, entries in GROUPS.items()}
+    groups["Operations"] += _elsewhere()
     return [{"title": title, "items": items} for title, items in groups.items() if items]
 
 
-def _models(request: HttpRequest, *entries: tuple[Any, str]) -> list[Item]:
+def _models(request: HttpRequest, entries: list[tuple[Any, str]]) -> list[Item]:
     return [
-        _item(_title(model), icon, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"))
+        _item(title_of(model), icon, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"))
         for model, icon in entries
         if admin.site.get_model_admin(model).has_view_or_change_permission(request)
     ]
@@ -42,7 +46,7 @@ def _elsewhere() -> list[Item]:
     return [{**entry, "active": False} for entry in entries]
 
 
-def _title(model: Any) -> str:
+def title_of(model: Any) -> str:
     name = str(model._meta.verbose_name_plural)
     return name[:1].upper() + name[1:]
 

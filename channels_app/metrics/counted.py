@@ -21,9 +21,9 @@ Fields = Mapping[str, float]
 
 async def channels() -> Sequence[Metric]:
     names = [name for (name,) in await rows(CHANNELS)]
-    by_name = dict(zip(names, await asyncio.to_thread(_hashes, [channel_key(name) for name in names]), strict=True))
+    by_name = dict(zip(names, await asyncio.to_thread(hashes, [channel_key(name) for name in names]), strict=True))
     attempts = (
-        ((name, outcome), count) for name, fields in by_name.items() for outcome, count in _under("attempts", fields)
+        ((name, outcome), count) for name, fields in by_name.items() for outcome, count in under("attempts", fields)
     )
     return (
         catalogue.ATTEMPTS.counter(attempts),
@@ -33,12 +33,12 @@ async def channels() -> Sequence[Metric]:
 
 
 async def activity() -> Sequence[Metric]:
-    [fields] = await asyncio.to_thread(_hashes, [tally.ALL])
-    rings = ((words.split("|"), count) for words, count in _under("ring", fields))
+    [fields] = await asyncio.to_thread(hashes, [tally.ALL])
+    rings = ((words.split("|"), count) for words, count in under("ring", fields))
     return (
         catalogue.RINGS.counter(rings),
-        catalogue.SWEEP_RUNS.counter(((sweep,), count) for sweep, count in _under("sweep_runs", fields)),
-        catalogue.SWEEP_MOVED.counter(((sweep,), count) for sweep, count in _under("sweep_moved", fields)),
+        catalogue.SWEEP_RUNS.counter(((sweep,), count) for sweep, count in under("sweep_runs", fields)),
+        catalogue.SWEEP_MOVED.counter(((sweep,), count) for sweep, count in under("sweep_moved", fields)),
         catalogue.RATE_LIMIT_OPEN.counter([((), fields.get("rate_limit_open", 0))]),
         catalogue.LOST.counter([((), fields.get(tally.LOST, 0))]),
     )
@@ -50,7 +50,7 @@ async def queues() -> Sequence[Metric]:
     return (catalogue.QUEUE_DEPTH.gauge(((name,), depth) for name, depth in zip(names, depths, strict=True)),)
 
 
-def _under(kind: str, fields: Fields) -> Iterator[tuple[str, float]]:
+def under(kind: str, fields: Fields) -> Iterator[tuple[str, float]]:
     for field, count in sorted(fields.items()):
         if field.startswith(f"{kind}|"):
             yield field.removeprefix(f"{kind}|"), count
@@ -64,7 +64,7 @@ def _histograms(
             yield (name, outcome), buckets, total
 
 
-def _hashes(keys: Sequence[str]) -> list[Fields]:
+def hashes(keys: Sequence[str]) -> list[Fields]:
     """Some at a time: no other client of Redis waits long."""
     found: list[Fields] = []
     for start in range(0, len(keys), AT_ONCE):

@@ -87,6 +87,15 @@ class ScheduledMessage(Content, models.Model):
             models.Index(
                 fields=["channel", "partition", "due_at", "id"], condition=Q(status=100), name="scheduled_due"
             ),
+            # The same for all channels together: staff's lists, and how much is overdue. It asks for more than the
+            # dispatch does: where one channel has nearly all rows, the planner would take it for another's lane too.
+            models.Index(
+                fields=["due_at", "id"],
+                condition=Q(status=100, dispatched_at__isnull=True),
+                name="scheduled_due_all",
+            ),
+            # Empty when all is well.
+            models.Index(fields=["id"], condition=Q(status=103), name="scheduled_set_aside"),
             # The lists, of all and of one status.
             models.Index(fields=["channel", "id"], name="scheduled_by_channel"),
             models.Index(fields=["channel", "status", "id"], name="scheduled_by_status"),

@@ -23,6 +23,10 @@ _OLDER = """
 UPDATE delivery_job SET created_at = now() - make_interval(secs => 7200)
 WHERE priority = 0 AND channel_id = (SELECT id FROM channel WHERE public_id = %s)
 """
+_DUE_A_MINUTE_AGO = """
+UPDATE scheduled_message SET due_at = now() - interval '1 minute', scheduled_for = now() - interval '1 minute'
+WHERE channel_id = (SELECT id FROM channel WHERE public_id = %s)
+"""
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -194,6 +198,26 @@ def test_rings_sweeps_queues_and_signs_of_progress_show(engine: Engine, receiver
     assert {dict(labels)["queue"] for name, labels in found if name == "broker_queue_depth"} == {"dispatch", "delivery"}
 
 
+def test_a_message_for_later_is_counted_as_it_waits_and_with_its_lag_when_it_goes(
+    engine: Engine, broker: Broker, receiver: Receiver
+) -> None:
+    channel = engine.channel(receiver)
+    of_channel = {"channel": channel.name}
+    assert channel.publish(Scheduled_For="2100-01-01T00:00:00Z").status_code == 201
+    wait_until(lambda: value(engine.web, "broker_scheduled_waiting", **of_channel) == 1, 15)
+    assert value(engine.web, "broker_scheduled_created_total", **of_channel) == 1
+    assert value(engine.web, "broker_scheduled_oldest_overdue_seconds", **of_channel) is None
+
+    with psycopg.connect(broker.database_url, autocommit=True) as database:
+        database.execute(_DUE_A_MINUTE_AGO, (channel.name,))
+
+    wait_until(lambda: value(engine.web, "broker_schedule_lag_seconds_count", **of_channel) == 1, 20)
+    assert value(engine.web, "broker_schedule_lag_seconds_bucket", **of_channel, le="30.0") == 0
+    assert value(engine.web, "broker_scheduled_dispatched_total", **of_channel) == 1
+    assert value(engine.web, "broker_scheduled_waiting", **of_channel) == 0
+    assert (value(engine.web, "broker_sweep_runs_total", sweep="scheduling_app.sweep") or 0) > 0
+
+
 def test_a_channel_made_anew_goes_on_counting(engine: Engine, broker: Broker, receiver: Receiver) -> None:
     channel = engine.channel(receiver)
     channel.publish()
@@ -221,6 +245,7 @@ def test_a_redis_that_hangs_costs_its_own_metrics_only(
         "channels",
         "activity",
         "queues",
+        "scheduling",
     }
     assert found["broker_messages_accepted_total", frozenset({("channel", channel.name)})] == 1
 
