@@ -12,6 +12,7 @@ from scheduling_app.dispatch import Lane
 
 # Moments are rounded up to this: many messages, one ring.
 GRAIN_SECONDS = 0.02
+TICK = Bell("scheduling_app.tick")
 
 
 def dispatch_bell(lane: Lane) -> Bell:
@@ -19,8 +20,16 @@ def dispatch_bell(lane: Lane) -> Bell:
 
 
 def ring_dispatch(lane: Lane, in_seconds: float) -> None:
+    _ring(dispatch_bell(lane), in_seconds)
+
+
+def ring_tick(in_seconds: float) -> None:
+    """For the recurring schedule that ticks next."""
+    _ring(TICK, in_seconds)
+
+
+def _ring(bell: Bell, in_seconds: float) -> None:
     """What is due after the next sweep but one is left to the sweep: no eta reaches further."""
-    bell = dispatch_bell(lane)
     if in_seconds <= 0:
         doorbell().ring(bell)
     elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_MS / 1000:

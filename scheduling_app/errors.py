@@ -3,6 +3,10 @@
 from broker_project.lib.errors import BrokerError
 
 
+class DelayedMessagingDisabled(BrokerError):
+    """This channel takes no messages for later."""
+
+
 class UnknownScheduledMessage(BrokerError):
     """This channel has no scheduled message with this id."""
 
@@ -39,3 +43,31 @@ class InvalidCron(BrokerError):
 
 class NeverTicks(BrokerError):
     """This schedule never ticks: there is no such time between its start and its end, within ten years from now."""
+
+
+class CronOrInterval(BrokerError):
+    """A schedule has either a cron expression or an interval."""
+
+
+class EndsBeforeStart(BrokerError):
+    """A schedule does not end before it starts."""
+
+
+class ScheduleIncomplete(BrokerError):
+    """A new schedule needs a producer, a payload, and a cron expression or an interval."""
+
+
+class InvalidScheduleId(BrokerError):
+    """A schedule's id is 1 to 200 of A-Z a-z 0-9 . _ ~ -"""
+
+
+class PayloadTooLarge(BrokerError):
+    """The payload, with its words filled in, is larger than a message may be."""
+
+    status = 413
+
+
+class AlreadyRun(BrokerError):
+    """This schedule was run in this very second."""
+
+    status = 409

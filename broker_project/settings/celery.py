@@ -67,6 +67,7 @@ CELERY_BEAT_SCHEDULE = {
     "expire what waited too long": _every(5, "channels_app.expire_old"),
     "bury jobs of deleted consumers": _every(5, "channels_app.bury_gone"),
     "ring for scheduled messages": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.sweep"),
+    "tick recurring schedules": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.tick"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -134,7 +134,7 @@ class MessageView(APIView):
     def delete(self, request: Request, channel_id: str, message_id: str) -> Response:
         """Expunge a message: its payload is gone for good, what waits is not sent, its history stays."""
         message = selectors.get_message(selectors.get_channel_or_past(channel_id), message_id)
-        services.expunge(message=message, by=_who(request))
+        services.expunge(message=message, by=who(request))
         return Response(status=204)
 
 
@@ -147,7 +147,7 @@ class JobStatusView(APIView):
         return Response({"counts": selectors.job_counts()})
 
 
-def _who(request: Request) -> str:
+def who(request: Request) -> str:
     """For the record: the key by its first letters, which are shown in the admin too, or the member of staff."""
     if isinstance(request.auth, KeyHolder):
         key = ApiKey.objects.get(pk=request.auth.key_id)

@@ -27,7 +27,9 @@ class IsManager(BasePermission):
         if not (request.user.is_active and request.user.is_staff):
             return False
         act, model = ACTS.get(request.method or ""), getattr(view, "model", None)
-        return act is None or model is None or request.user.has_perm(f"channels_app.{act}_{model._meta.model_name}")
+        if act is None or model is None:
+            return True
+        return request.user.has_perm(f"{model._meta.app_label}.{act}_{model._meta.model_name}")
 
 
 class OpensChannel(IsManager):

@@ -2,11 +2,16 @@
 
 from django.urls import path
 
-from scheduling_app.api import scheduled, status
+from scheduling_app.api import scheduled, schedules, status
 
 urlpatterns = [
     path("channel/<str:channel_id>/messages-status", status.MessagesStatusView.as_view()),
     path("channel/<str:channel_id>/scheduled-messages", scheduled.ScheduledMessagesView.as_view()),
     path("channel/<str:channel_id>/scheduled-partitions", scheduled.ScheduledPartitionsView.as_view()),
     path("channel/<str:channel_id>/scheduled-message/<str:message_id>", scheduled.ScheduledMessageView.as_view()),
+    path("channel/<str:channel_id>/schedules", schedules.SchedulesView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>", schedules.ScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/pause", schedules.PauseScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/resume", schedules.ResumeScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/preview", schedules.PreviewScheduleView.as_view()),
 ]
