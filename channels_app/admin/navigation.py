@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
@@ -17,6 +18,7 @@ Item = dict[str, Any]
 def build(request: HttpRequest) -> list[dict[str, Any]]:
     groups = {
         "Messaging": _models(request, (Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")),
+        "Scheduling": _models(request, (apps.get_model("scheduling_app.RecurringSchedule"), "event_repeat")),
         "Traffic": _models(request, (Message, "mail"), (DeliveryJob, "work")),
         "Access": _models(request, (ApiKey, "key"), (User, "person"), (Group, "group")),
         "Operations": _models(request, (PeriodicTask, "schedule")) + _elsewhere(),
