@@ -151,13 +151,13 @@ class RecurringScheduleAdmin(LongListAdmin):
 
     def _ask(self, request: HttpRequest, rows: list[RecurringSchedule], deed: Deed) -> TemplateResponse:
         again = {FROM_PAGE: ["yes"]} if FROM_PAGE in request.POST else {}
-        chosen = {"action": [deed.name], "_selected_action": [row.pk for row in rows], "confirmed": ["yes"]}
+        chosen: dict[str, list[Any]] = {"_selected_action": [row.pk for row in rows], "confirmed": ["yes"]}
         title = f"{deed.title}: {_names(rows)}?"
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": title,
-            "question": Question(title, deed.text, f"Yes, {deed.title.lower()}", {**chosen, **again}),
+            "question": Question(title, deed.text, f"Yes, {deed.title.lower()}", {**_action(deed), **chosen, **again}),
             "takes_note": deed.takes_note,
             "most": MAX_NOTE_LENGTH,
         }
@@ -201,8 +201,12 @@ class RecurringScheduleAdmin(LongListAdmin):
 
 def _button(row: RecurringSchedule, deed: Deed) -> Act:
     """Posts what the list would post for this row alone."""
-    fields = {"action": [deed.name], "_selected_action": [row.pk], FROM_PAGE: ["yes"]}
+    fields = {**_action(deed), "_selected_action": [row.pk], FROM_PAGE: ["yes"]}
     return Act(deed.title, deed.icon, listed(RecurringSchedule, state=row.state), posts=True, fields=fields)
+
+
+def _action(deed: Deed) -> dict[str, list[Any]]:
+    return {"action": [deed.name]}
 
 
 def _coming(row: RecurringSchedule) -> list[dict[str, Any]]:

@@ -57,10 +57,12 @@ class ScheduleIn(In):
 
     def validate_cron(self, text: str | None) -> str | None:
         try:
-            return text and read_cron(text) and text
+            if text is not None:
+                read_cron(text)
         except InvalidCron as refusal:
             refusal.errors = [{"field": "cron", "code": "invalid", "detail": refusal.detail}]
             raise
+        return text
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "payloadBase64" in attrs:

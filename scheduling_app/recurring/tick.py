@@ -180,7 +180,7 @@ def tick_batch(*, now: datetime | None = None) -> Ticked:
     """The next schedules whose time has come."""
     with transaction.atomic():
         taken = fetch(_TAKE, {"now": now, "most": settings.SCHEDULER_BATCH_SIZE})
-        moves = _judge([Due(*row[:11], bytes(row[11]), *row[12:]) for row in taken])
+        moves = _judge([Due(*row) for row in taken])
         if not moves:
             return Ticked()
         made = store([tick for move in moves for tick in move.ticks()])

@@ -149,14 +149,14 @@ def _by_cron(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
 def _fixed_hours(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
     """Day by day. What the wall clock has shown is over: of a repeated hour, too."""
     local = after.astimezone(zone).replace(tzinfo=None)
-    day: date | None = local.date()
-    while day := cron.day_from(day, after.date() + HORIZON):
+    day = cron.day_from(local.date(), after.date() + HORIZON)
+    while day is not None:
         for at in cron.times:
             wall = datetime.combine(day, at)
             if wall > local and (tick := reached(wall, zone)) > after:
                 yield tick
                 after = tick
-        day += DAY
+        day = cron.day_from(day + DAY, after.date() + HORIZON)
 
 
 def _every_hour(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
@@ -174,7 +174,8 @@ def _every_hour(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetim
         elif is_day:
             moment += cron.minutes_to_next(local.minute) * MINUTE
         elif day := cron.day_from(local.date() + DAY, (last + HORIZON).date()):
-            moment = reached(datetime.combine(day, time()), zone)
+            # After a shift, the clock may have shown that day before.
+            moment = max(moment + MINUTE, reached(datetime.combine(day, time()), zone))
         else:
             return
 
