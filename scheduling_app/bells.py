@@ -12,8 +12,9 @@ from scheduling_app.dispatch import Lane
 
 # Moments are rounded up to this: many messages, one ring.
 GRAIN_SECONDS = 0.02
-# By lane, the next ring that this process has sent ahead. Its task rings for what comes after it.
-_ahead: dict[Lane, float] = {}
+TICK = Bell("scheduling_app.tick")
+# By bell, the next ring that this process has sent ahead. Its task rings for what comes after it.
+_ahead: dict[Bell, float] = {}
 
 
 def dispatch_bell(lane: Lane) -> Bell:
@@ -21,18 +22,26 @@ def dispatch_bell(lane: Lane) -> Bell:
 
 
 def ring_dispatch(lane: Lane, in_seconds: float) -> None:
+    _ring(dispatch_bell(lane), in_seconds)
+
+
+def ring_tick(in_seconds: float) -> None:
+    """For the recurring schedule that ticks next."""
+    _ring(TICK, in_seconds)
+
+
+def _ring(bell: Bell, in_seconds: float) -> None:
     """What is due after the next sweep but one is left to the sweep: no eta reaches further."""
-    bell = dispatch_bell(lane)
     if in_seconds <= 0:
         doorbell().ring(bell)
     elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_MS / 1000:
-        _ring_ahead(lane, bell.later(in_seconds, GRAIN_SECONDS))
+        _ring_ahead(bell, bell.later(in_seconds, GRAIN_SECONDS))
 
 
-def _ring_ahead(lane: Lane, bell: Bell) -> None:
-    if not time.time() < _ahead.get(lane, 0.0) <= bell.due:
-        _ahead[lane] = bell.due
-        doorbell().ring(bell)
+def _ring_ahead(bell: Bell, later: Bell) -> None:
+    if not time.time() < _ahead.get(bell, 0.0) <= later.due:
+        _ahead[bell] = later.due
+        doorbell().ring(later)
 
 
 def ring_for(several: Iterable[Later]) -> None:

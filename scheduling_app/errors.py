@@ -3,6 +3,10 @@
 from broker_project.lib.errors import BrokerError
 
 
+class DelayedMessagingDisabled(BrokerError):
+    """This channel takes no messages for later."""
+
+
 class UnknownScheduledMessage(BrokerError):
     """This channel has no scheduled message with this id."""
 
@@ -35,3 +39,45 @@ class AnotherProducersMessage(BrokerError):
 
 class NothingToChange(BrokerError):
     """Say what is to be changed: scheduledFor, payload or payloadBase64, contentType, headers, priority."""
+
+
+class UnknownSchedule(BrokerError):
+    """This channel has no schedule with this id."""
+
+    status = 404
+
+
+class InvalidCron(BrokerError):
+    """A cron expression has five fields, with a blank between: minute, hour, day, month, weekday."""
+
+
+class NeverTicks(BrokerError):
+    """This schedule never ticks: there is no such time between its start and its end, within ten years from now."""
+
+
+class CronOrInterval(BrokerError):
+    """A schedule has either a cron expression or an interval."""
+
+
+class EndsBeforeStart(BrokerError):
+    """A schedule does not end before it starts."""
+
+
+class ScheduleIncomplete(BrokerError):
+    """A new schedule needs a producer, a payload, and a cron expression or an interval."""
+
+
+class InvalidScheduleId(BrokerError):
+    """A schedule's id is 1 to 200 of A-Z a-z 0-9 . _ ~ -"""
+
+
+class PayloadTooLarge(BrokerError):
+    """The payload, with its words filled in, is larger than a message may be."""
+
+    status = 413
+
+
+class AlreadyRun(BrokerError):
+    """This schedule was run in this very second."""
+
+    status = 409

@@ -11,9 +11,10 @@ from channels_app.doorbell import doorbell, ring_deliver
 from channels_app.metrics.activity import count_moved
 from channels_app.tasks import RETRIED
 from scheduling_app import dispatch, gone
-from scheduling_app.bells import dispatch_bell, ring_dispatch
+from scheduling_app.bells import TICK, dispatch_bell, ring_dispatch, ring_tick
 from scheduling_app.dispatch import Lane
 from scheduling_app.metrics.activity import count_lags
+from scheduling_app.recurring.tick import next_tick_in, tick_batch
 
 # One at a time in each lane, across all processes; above the keys of the sweeps and of turns.
 LANE_LOCK = 7_005 << 40
@@ -87,3 +88,26 @@ def sweep() -> None:
 def cancel_gone() -> None:
     """The next sweep finds what a door stored that had not yet heard of the deletion."""
     count_moved("scheduling_app.cancel_gone", gone.cancel_gone())
+
+
+@shared_task(name="scheduling_app.tick", **RETRIED)
+def tick() -> None:
+    """Every SCHEDULER_INTERVAL_MS, and at the time of the next: recurring schedules tick, and are rung for again."""
+    _tick_until_quiet()
+    doorbell().answer(TICK)
+    wait = next_tick_in()
+    if wait is not None:
+        ring_tick(wait)
+
+
+def _tick_until_quiet() -> None:
+    deadline = time.monotonic() + TURN_SECONDS
+    while time.monotonic() < deadline:
+        done = tick_batch()
+        for channel_id in done.channel_ids:
+            ring_dispatch(Lane(channel_id, 0), 0)
+        if done.is_empty:
+            wait = next_tick_in()
+            if wait is None or wait > NEAR_SECONDS:
+                return
+            time.sleep(max(wait, GATHER_SECONDS))

@@ -69,6 +69,7 @@ CELERY_BEAT_SCHEDULE = {
     "ring for scheduled messages": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.sweep"),
     "cancel messages of deleted channels": _every(5, "scheduling_app.cancel_gone"),
     "go on with operations": _every(5, "channels_app.run_operations"),
+    "tick recurring schedules": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.tick"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -10,6 +10,7 @@ from django.conf import settings
 from broker_project.lib.errors import BrokerError
 from channels_app.registry import Entry
 from scheduling_app.accept import Times
+from scheduling_app.errors import DelayedMessagingDisabled
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-]\d\d):?(\d\d))", re.ASCII
@@ -22,10 +23,6 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 class InvalidScheduledFor(BrokerError):
     """The time of a scheduled message is ISO-8601 with a zone, as 2026-12-31T23:59:59Z."""
-
-
-class DelayedMessagingDisabled(BrokerError):
-    """This channel takes no messages for later."""
 
 
 class ScheduledTooSoon(BrokerError):

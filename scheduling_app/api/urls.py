@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scheduling_app.api import bulk, lifecycle, scheduled, status
+from scheduling_app.api import bulk, lifecycle, scheduled, schedules, status
 
 urlpatterns = [
     path("channel/<str:channel_id>/messages-status", status.MessagesStatusView.as_view()),
@@ -14,4 +14,9 @@ urlpatterns = [
     ),
     path("channel/<str:channel_id>/scheduled-messages/cancel", bulk.BulkCancelView.as_view()),
     path("channel/<str:channel_id>/scheduled-messages/reschedule", bulk.BulkRescheduleView.as_view()),
+    path("channel/<str:channel_id>/schedules", schedules.SchedulesView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>", schedules.ScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/pause", schedules.PauseScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/resume", schedules.ResumeScheduleView.as_view()),
+    path("channel/<str:channel_id>/schedule/<str:schedule_id>/preview", schedules.PreviewScheduleView.as_view()),
 ]

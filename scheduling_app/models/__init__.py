@@ -1,5 +1,6 @@
 """The rows of messages for later. Status and time are written here and by the steps beside, and nowhere else."""
 
+from scheduling_app.models.recurring import Missed, Overlap, RecurringSchedule
 from scheduling_app.models.scheduled_message import ScheduledMessage, ScheduledStatus
 
-__all__ = ["ScheduledMessage", "ScheduledStatus"]
+__all__ = ["Missed", "Overlap", "RecurringSchedule", "ScheduledMessage", "ScheduledStatus"]

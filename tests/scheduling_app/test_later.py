@@ -7,13 +7,13 @@ import pytest
 
 from channels_app.registry import Entry
 from scheduling_app.api.later import (
-    DelayedMessagingDisabled,
     InvalidScheduledFor,
     ScheduledTooSoon,
     microseconds,
     moment,
     times_for,
 )
+from scheduling_app.errors import DelayedMessagingDisabled
 
 CHANNEL = Entry(1, "token")
 NOON = 1_830_340_800_000_000

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("scheduling_app", "0001_initial"),
+        ("scheduling_app", "0002_recurring"),
     ]
 
     operations = [

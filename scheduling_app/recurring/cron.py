@@ -1,0 +1,52 @@
+"""A cron expression of five fields, read or refused: by django-celery-beat's rules, expanded by Celery's parser."""
+
+import re
+from functools import lru_cache
+
+from celery.schedules import ParseException, crontab_parser
+from django.core.exceptions import ValidationError
+from django_celery_beat.validators import crontab_validator
+
+from scheduling_app.errors import InvalidCron
+from scheduling_app.recurring.ticks import Cron
+
+# Celery's parser overlooks what stands behind a match, and takes the name of a month for a minute.
+_NUMBER, _STEP = r"[0-9]{1,2}", r"(/[0-9]{1,2})?"
+_NAMES = {
+    3: "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
+    4: "sun|mon|tue|wed|thu|fri|sat",
+}
+# How many values each field has, and the first. Sunday is 0, and 7 too.
+_FIELDS = ((60, 0), (24, 0), (31, 1), (12, 1), (8, 0))
+
+
+@lru_cache(10_000)
+def read_cron(text: str) -> Cron:
+    fields = text.lower().split(" ")
+    if len(fields) != len(_FIELDS) or not all(_pattern(place).fullmatch(one) for place, one in enumerate(fields)):
+        raise InvalidCron
+    try:
+        crontab_validator(" ".join(fields))
+        found = [crontab_parser(*size).parse(one) for size, one in zip(_FIELDS, fields, strict=True)]
+    except (ValidationError, ParseException, ValueError) as error:
+        raise InvalidCron(f"This is not a cron expression of five fields: {_reason(error)}") from error
+    minutes, hours, days, months, weekdays = found
+    return Cron(
+        minutes=tuple(sorted(minutes)),
+        hours=tuple(sorted(hours)),
+        days=frozenset(days),
+        months=frozenset(months),
+        weekdays=frozenset(day % 7 for day in weekdays),
+        either_day=not fields[2].startswith("*") and not fields[4].startswith("*"),
+    )
+
+
+@lru_cache
+def _pattern(place: int) -> re.Pattern[str]:
+    value = f"({'|'.join(filter(None, (_NUMBER, _NAMES.get(place))))})"
+    item = rf"(\*{_STEP}|{value}(-{value}{_STEP})?)"
+    return re.compile(f"{item}(,{item})*")
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
