@@ -30,6 +30,7 @@ SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "broker_project.settings.development",
     "REGISTRY_FILE": "none.toml",
     "MANAGEMENT_RATE_PER_SECOND": "0",
+    "MIN_SCHEDULE_DELAY_MINUTES": "0",
 }
 DELIVERY = BY_NAME["worker-delivery"]
 OTHER = replace(
