@@ -133,7 +133,7 @@ def test_a_spread_channel_sends_each_at_its_own_moment(engine: Engine, receiver:
     wait_for(receiver, *names)
 
     with psycopg.connect(broker.database_url) as connection:
-        due = dict(
+        due: dict[str, float] = dict(
             connection.execute(
                 """SELECT message_id, extract(epoch FROM due_at)::float8 FROM scheduled_message
                    JOIN channel ON channel.id = channel_id WHERE public_id = %s""",

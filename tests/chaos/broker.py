@@ -29,6 +29,7 @@ SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "broker_project.settings.development",
     "REGISTRY_FILE": "none.toml",
     "MANAGEMENT_RATE_PER_SECOND": "0",
+    "MIN_SCHEDULE_DELAY_MINUTES": "0",
 }
 DELIVERERS = ("worker-delivery", "worker-delivery-2")
 PARTS = tuple(BY_NAME[name] for name in ("web", "worker-dispatch", *DELIVERERS, "beat"))

@@ -45,6 +45,11 @@ WITH kept AS (
     UNION ALL
     SELECT 2, channel_id, consumer_id, status, coalesce(reason, ''), count(*) FROM delivery_job
     GROUP BY channel_id, consumer_id, status, coalesce(reason, '')
+    UNION ALL
+    SELECT 3, channel_id, partition, status, '', count(*) FROM scheduled_message GROUP BY channel_id, partition, status
+    UNION ALL
+    SELECT 4, channel_id, partition, status, '', count(*) FROM delivery_job WHERE partition <> 0
+    GROUP BY channel_id, partition, status
 )
 (TABLE kept EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE kept)
 """

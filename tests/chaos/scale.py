@@ -14,7 +14,28 @@ class Scale:
     redis_frozen_seconds: float
     # Whether the lease of a job that is killed again and again is waited for, or the test moves its clock.
     waits_for_leases: bool
+    # Messages for later, due at one instant; a few are released slowly, so that a blow falls in their midst.
+    burst: int
+    release_per_second: float | None
 
 
-SHORT = Scale(100, 60, 1, redis_away_seconds=3, redis_frozen_seconds=5, waits_for_leases=False)
-LONG = Scale(500, 2_000, 3, redis_away_seconds=10, redis_frozen_seconds=30, waits_for_leases=True)
+SHORT = Scale(
+    100,
+    60,
+    1,
+    redis_away_seconds=3,
+    redis_frozen_seconds=5,
+    waits_for_leases=False,
+    burst=300,
+    release_per_second=150,
+)
+LONG = Scale(
+    500,
+    2_000,
+    3,
+    redis_away_seconds=10,
+    redis_frozen_seconds=30,
+    waits_for_leases=True,
+    burst=10_000,
+    release_per_second=None,
+)

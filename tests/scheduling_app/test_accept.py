@@ -67,6 +67,13 @@ def test_in_part_what_is_new_is_stored(ids: tuple[int, int]) -> None:
     assert store(mixed(ids, now="bx", later="ay"), whole=False) == {0: False, 1: True, 2: False, 3: True}
 
 
+def test_of_an_id_twice_the_first_counts_also_where_that_is_for_later(ids: tuple[int, int]) -> None:
+    messages = {place: incoming(ids, name) for place, name in enumerate("aab")}
+
+    assert store((messages, {0: AT}), whole=False) == {0: True, 1: False, 2: True}
+    assert ScheduledMessage.objects.get().message_id == "a"
+
+
 def test_ids_that_were_used_are_compared_by_payload(ids: tuple[int, int]) -> None:
     store(mixed(ids, now="ap", later="l"), whole=True)
     Message.objects.filter(message_id="p").delete()
