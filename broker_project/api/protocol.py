@@ -93,8 +93,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _is_at_rest(self) -> bool:
         """Nothing of a request is here, and every answer is out of the house."""
-        # No headers: the parser has had nothing yet.
-        is_between = self.headers is None or (self._phase is Phase.NOTHING and self.cycle.response_complete)
+        # None until the parser has had something, whatever its type says.
+        headers: list[tuple[bytes, bytes]] | None = self.headers
+        is_between = headers is None or (self._phase is Phase.NOTHING and self.cycle.response_complete)
         return is_between and not self.flow.write_paused
 
     def _goes_short(self, data: bytes) -> bool:
