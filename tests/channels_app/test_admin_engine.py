@@ -1,20 +1,19 @@
 """What the engine does for a channel or a consumer, in words, and the acts of staff: pause, resume, rotate."""
 
-from datetime import timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, DeliveryJob, Message
 from tests.channels_app.registry import make_channel, make_consumer
 from tests.channels_app.staff import history, log_in, page, pages
 
-LATER = timezone.now() + timedelta(hours=1)
-SINCE = timezone.now() - timedelta(hours=1)
+LATER = datetime(2100, 1, 2, 3, 4, 5, tzinfo=UTC)
+SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)

@@ -296,7 +296,7 @@ def test_rescheduling_asks_for_a_time_and_takes_it_in_utc(
         ("99999-01-01T00:00", "This is no time."),
         ("9999-12-31T23:59", "The last year that can be asked for"),
         ("0001-01-01T00:00", "at least 2 minutes ahead"),
-        (f"{NOW + timedelta(minutes=1):%Y-%m-%dT%H:%M:%S}", "at least 2 minutes ahead"),
+        pytest.param(f"{NOW + timedelta(minutes=1):%Y-%m-%dT%H:%M:%S}", "at least 2 minutes ahead", id="in a minute"),
     ],
 )
 def test_a_time_that_cannot_be_is_asked_for_again(
