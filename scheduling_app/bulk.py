@@ -88,11 +88,9 @@ class BulkReschedule:
         return _count_for(operation)
 
     def step(self, operation: Operation) -> Step:
-        """The minimum delay counts from when it was asked for; but nothing is moved into the past."""
         picked = _pick(operation)
-        earliest = operation.created_at + timedelta(minutes=settings.MIN_SCHEDULE_DELAY_MINUTES)
         rows = ScheduledMessage.objects.filter(pk__in=picked.ids)
-        moved = rows.reschedule(_new_time(operation.parameters), least=max(earliest, timezone.now()))
+        moved = rows.reschedule(_new_time(operation.parameters), least=_least(operation))
         transaction.on_commit(partial(_ring, _channel_id(operation), picked.partitions))
         return picked.step(moved)
 
@@ -131,6 +129,14 @@ def _new_time(parameters: dict[str, Any]) -> Any:
     if "to" in parameters:
         return Value(datetime.fromisoformat(parameters["to"]), DateTimeField())
     return F("scheduled_for") + timedelta(seconds=parameters["shiftSeconds"])
+
+
+def _least(operation: Operation) -> datetime:
+    """The minimum delay counts from when it was asked for, and `to` was checked then; nothing moves into the past."""
+    now = timezone.now()
+    if "to" in operation.parameters:
+        return now
+    return max(now, operation.created_at + timedelta(minutes=settings.MIN_SCHEDULE_DELAY_MINUTES))
 
 
 def _ring(channel_id: int, partitions: list[int]) -> None:

@@ -7,7 +7,7 @@ import time
 
 import psycopg
 import structlog
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from psycopg_pool import PoolTimeout
 
 from channels_app.models import Operation, OperationStatus
@@ -37,8 +37,14 @@ def run_step(operation_id: int) -> bool:
         raise
     except Exception as error:  # whatever it is, somebody must see it, and the next sweep must not meet it again
         log.exception("operation.failed", operation=operation_id)
-        Operation.objects.filter(pk=operation_id).fail(f"{type(error).__name__}: {error}".replace("\0", ""))
+        Operation.objects.filter(pk=operation_id).fail(_told(error))
         return False
+
+
+def _told(error: Exception) -> str:
+    """What the database says may hold a row; that is for the log only."""
+    name = type(error).__name__
+    return f"{name}: see the log" if isinstance(error, DatabaseError) else f"{name}: {error}".replace("\0", "")
 
 
 def _begin(operation_id: int) -> None:

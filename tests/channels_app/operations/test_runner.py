@@ -4,7 +4,7 @@ from threading import Barrier, Thread
 
 import pytest
 import redis
-from django.db import IntegrityError, OperationalError, connections, transaction
+from django.db import DataError, IntegrityError, OperationalError, connections, transaction
 
 from broker_project.lib.pg_lock import only_one
 from channels_app import tasks
@@ -83,6 +83,14 @@ def test_a_surprise_ends_it_with_the_error_and_it_can_be_resumed(channel: Channe
     assert (operation.status, operation.last_error) == (OperationStatus.RUNNING, "")
     runner.run(operation.pk, seconds=20)
     assert (again(operation).status, operation.resumed_by, priorities()) == (OperationStatus.DONE, "somebody", [1] * 5)
+
+
+def test_what_the_database_says_is_for_the_log_only(channel: Channel, kind: Raise) -> None:
+    operation = start(channel)
+    kind.trouble = {"a": DataError("Failing row contains (secret)")}
+
+    assert not runner.run_step(operation.pk)
+    assert (again(operation).status, operation.last_error) == (OperationStatus.FAILED, "DataError: see the log")
 
 
 def test_a_kind_that_nobody_knows_fails(channel: Channel) -> None:
