@@ -42,8 +42,8 @@ def found(client: Client, **query: Any) -> list[str]:
 
 
 def act(client: Client, name: str, *rows: ScheduledMessage, **more: Any) -> Any:
-    posted = {"action": name, "_selected_action": [row.pk for row in rows], **more}
-    return client.post(pages(ScheduledMessage), posted, follow=True)
+    chosen = [row.pk for row in rows]
+    return client.post(pages(ScheduledMessage), {"action": name, "_selected_action": chosen, **more}, follow=True)
 
 
 def said(answer: Any) -> list[str]:
@@ -179,7 +179,6 @@ def test_no_other_column_can_be_searched_by_way_of_the_address(admin_client: Cli
     assert admin_client.get(pages(ScheduledMessage), {lookup: "a"}).status_code == 400
 
 
-# Times are told from now.
 @pytest.mark.parametrize(
     ("values", "words"),
     [
