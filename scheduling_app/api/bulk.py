@@ -91,12 +91,12 @@ class BulkRescheduleIn(BulkCancelIn):
         return super().validate(data)
 
 
-class CountOut(serializers.Serializer[Any]):
+class DryRunOut(serializers.Serializer[Any]):
     count = serializers.IntegerField()
 
 
 ANSWERS: dict[Any, Any] = {
-    200: OpenApiResponse(CountOut, description="With `dryRun`: how many there are. Nothing was changed."),
+    200: OpenApiResponse(DryRunOut, description="With `dryRun`: how many there are. Nothing was changed."),
     202: OpenApiResponse(OperationOut, description="Begun; Location names the operation."),
     (415, CONTENT_TYPE): refusal("Send JSON."),
 }
@@ -150,7 +150,7 @@ def _read(shape: type[BulkCancelIn], request: Request) -> dict[str, Any]:
 
 
 def _counted(channel: Channel, asked: dict[str, Any]) -> Response:
-    return Response(CountOut({"count": selectors.count_scheduled(channel, asked["filter"])}).data)
+    return Response(DryRunOut({"count": selectors.count_scheduled(channel, asked["filter"])}).data)
 
 
 def _begun(operation: Operation) -> Response:

@@ -94,7 +94,8 @@ def test_the_sidebar_shows_what_one_may_see(admin_client: Client) -> None:
         return [item["title"] for group in groups for item in group["items"]]
 
     elsewhere = ["Workers (Flower)", "API documents", "Health"]
-    models = ["Channels", "Consumers", "Producers", "Recurring schedules", "Messages", "Delivery jobs"]
+    models = ["Channels", "Consumers", "Producers"]
+    models += ["Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
     models += ["API keys", "Users", "Groups", "Periodic tasks"]
     assert titles(admin_client) == [*models, *elsewhere]
     assert titles(log_in("view_channel")) == ["Channels", *elsewhere]

@@ -18,6 +18,9 @@ SETTINGS_MODULE = "DJANGO_SETTINGS_MODULE"
 QUEUES = {settings.CELERY_TASK_DEFAULT_QUEUE} | {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
 # The echo receiver is there to try the broker out; databases have images of their own.
 PROCESSES = {part.name: part.command.split()[1:] for part in PARTS if part.command and part.name != "echo"}
+# A second of a kind is the same service, scaled.
+SECONDS = {name.removesuffix("-2"): name for name in PROCESSES if name.endswith("-2")}
+KINDS = {name: command for name, command in PROCESSES.items() if name not in SECONDS.values()}
 
 
 def each(services: dict[str, Service]) -> pytest.MarkDecorator:
@@ -54,8 +57,9 @@ def _spark_classes() -> list[str]:
 
 def test_the_broker_has_the_same_processes_as_on_one_machine() -> None:
     ours = {name: words(service) for name, service in OURS.items()}
-    there = {name: _essence(ours[name]) for name in ours.keys() & PROCESSES.keys()}
-    assert there == {name: _essence(command) for name, command in PROCESSES.items()}
+    there = {name: _essence(ours[name]) for name in ours.keys() & KINDS.keys()}
+    assert there == {name: _essence(command) for name, command in KINDS.items()}
+    assert {name for name, service in OURS.items() if service.get("scale") == 2} == SECONDS.keys()
 
 
 def _essence(command: list[str]) -> tuple[str, str | None, str | None]:
@@ -115,7 +119,7 @@ def test_a_service_waits_for_one_that_gets_there(service: Service) -> None:
 
 def test_every_process_waits_for_the_tables() -> None:
     waiting = {name for name, service in OURS.items() if "prepare" in service.get("depends_on", {})}
-    assert waiting == PROCESSES.keys()
+    assert waiting == KINDS.keys()
 
 
 def test_every_volume_is_declared_and_used() -> None:
