@@ -33,8 +33,8 @@ class Load:
     seconds: float = 3600.0
     per_second: float = 0.0
     batch: int = 0
-    # For later: when the first is due, in seconds since 1970, and how far apart the others; a batch is due at once.
-    first_due: float = 0.0
+    # For later: in how many seconds the first is due, and how far apart the others are; a batch is due at once.
+    due_in: float = 0.0
     due_every: float = 0.0
 
 
@@ -152,12 +152,13 @@ async def main(load: Load) -> None:
 
 
 def _prepared(load: Load) -> Iterator[bytes]:
-    if load.batch and load.first_due:
-        return batches_for_later(load.channel, load.batch, load.requests, load.first_due)
+    first_due = time.time() + load.due_in
+    if load.batch and load.due_in:
+        return batches_for_later(load.channel, load.batch, load.requests, first_due)
     if load.batch:
         return batches(load.channel, load.batch, load.requests)
-    if load.first_due:
-        return singles_for_later(load.channel, load.first_due, load.due_every)
+    if load.due_in:
+        return singles_for_later(load.channel, first_due, load.due_every)
     return singles(load.channel)
 
 
