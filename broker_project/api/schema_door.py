@@ -43,13 +43,14 @@ ITEM = {
         "contentType": {"type": "string", "minLength": 1, "maxLength": 255},
         "priority": PRIORITY,
         "headers": {"type": "object", "additionalProperties": TEXT},
+        "scheduledFor": {"type": "string", "format": "date-time"},
     },
 }
 RESULT = {
     "type": "object",
     "required": ["status"],
     "properties": {
-        "status": {"enum": [201, 400, 409]},
+        "status": {"enum": [201, 400, 409, 412]},
         "location": TEXT,
         "field": TEXT,
         "code": TEXT,

@@ -62,6 +62,21 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/channel/{channel_id}/consumer/{consumer_id}/rotate-secret",
         "/channel/{channel_id}/pause",
         "/channel/{channel_id}/resume",
+        "/channel/{channel_id}/scheduled-messages",
+        "/channel/{channel_id}/scheduled-messages/cancel",
+        "/channel/{channel_id}/scheduled-messages/reschedule",
+        "/channel/{channel_id}/scheduled-message/{message_id}",
+        "/channel/{channel_id}/scheduled-message/{message_id}/dispatch-now",
+        "/channel/{channel_id}/scheduled-partitions",
+        "/channel/{channel_id}/schedules",
+        "/channel/{channel_id}/schedule/{schedule_id}",
+        "/channel/{channel_id}/schedule/{schedule_id}/pause",
+        "/channel/{channel_id}/schedule/{schedule_id}/resume",
+        "/channel/{channel_id}/schedule/{schedule_id}/preview",
+        "/operations",
+        "/operations/{operation_id}",
+        "/operations/{operation_id}/stop",
+        "/operations/{operation_id}/resume",
     }
 
 
