@@ -1,5 +1,6 @@
 """The front doors for acts on channels, producers and consumers."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -167,6 +168,10 @@ def _default(row: RegistryObject, name: str) -> Any:
     return column.get_default()
 
 
+# An app that keeps a copy of a payload takes it out too, in the same transaction.
+COPIES: list[Callable[[Message], object]] = []
+
+
 def expunge(*, message: Message, by: str) -> None:
     """Takes the payload out for good and keeps the row; what still waits to be sent is not. Again changes nothing."""
     with transaction.atomic():
@@ -178,6 +183,8 @@ def expunge(*, message: Message, by: str) -> None:
         if held.status == MessageStatus.ACKNOWLEDGED:
             held.dispatch_to_nobody()
         Message.objects.filter(pk=held.pk).expunge(by=by)
+        for take_out in COPIES:
+            take_out(held)
     log.info("message.expunged", channel=message.channel.public_id, id=message.message_id, by=by, jobs_ended=ended)
 
 

@@ -11,15 +11,17 @@ class SchedulingConfig(AppConfig):
     verbose_name = "Scheduling"
 
     def ready(self) -> None:
-        """The counters of scheduled messages are checked with the others, and bulk acts run with the others."""
+        """Counters are checked, bulk acts run, and payloads expunged with the core's own."""
         # Not before the apps are loaded.
-        from channels_app import counts  # noqa: PLC0415
+        from channels_app import counts, services  # noqa: PLC0415
         from channels_app.models import CounterKind  # noqa: PLC0415
         from channels_app.operations import kinds  # noqa: PLC0415
         from scheduling_app.bulk import BulkCancel, BulkReschedule  # noqa: PLC0415
         from scheduling_app.models import ScheduledStatus  # noqa: PLC0415
+        from scheduling_app.services import expunge_copy  # noqa: PLC0415
 
         counts.COUNTED.append(COUNTED)
         counts.NAMES[CounterKind.SCHEDULED] = ScheduledStatus
         kinds.register(BulkCancel())
         kinds.register(BulkReschedule())
+        services.COPIES.append(expunge_copy)

@@ -34,7 +34,7 @@ def _ring(bell: Bell, in_seconds: float) -> None:
     """What is due after the next sweep but one is left to the sweep: no eta reaches further."""
     if in_seconds <= 0:
         doorbell().ring(bell)
-    elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_MS / 1000:
+    elif in_seconds <= 2 * settings.SCHEDULER_INTERVAL_SECONDS:
         _ring_ahead(bell, bell.later(in_seconds, GRAIN_SECONDS))
 
 

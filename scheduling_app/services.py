@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from broker_project.lib.errors import BrokerError
-from channels_app.models import Channel, Operation
+from channels_app.models import Channel, Message, Operation
 from channels_app.operations import acts
 from scheduling_app.bells import ring_dispatch
 from scheduling_app.bulk import BulkCancel, BulkReschedule, newest_id
@@ -56,6 +56,11 @@ def bulk_reschedule(*, channel: Channel, chosen: dict[str, Any], new_time: dict[
     return acts.start(
         kind=BulkReschedule.name, channel=channel, parameters=parameters, until=newest_id(channel.pk), by=by
     )
+
+
+def expunge_copy(message: Message) -> None:
+    """What a message was made from goes with it."""
+    ScheduledMessage.objects.filter(channel_id=message.channel_id, message_id=message.message_id).expunge()
 
 
 def ring_next(message: ScheduledMessage) -> None:

@@ -80,7 +80,7 @@ def _waited(seconds: float) -> bool:
 @shared_task(name="scheduling_app.sweep", **RETRIED)
 def sweep() -> None:
     """Every SCHEDULER_INTERVAL_MS: each lane with something due before the next sweep is rung for, at its time."""
-    for lane, wait in dispatch.lanes_due(settings.SCHEDULER_INTERVAL_MS / 1000):
+    for lane, wait in dispatch.lanes_due(settings.SCHEDULER_INTERVAL_SECONDS):
         ring_dispatch(lane, wait)
 
 

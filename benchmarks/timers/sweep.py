@@ -24,7 +24,7 @@ def main(told: dict[str, Any]) -> None:
 
 def _once(lane: Lane) -> float:
     began = time.perf_counter()
-    due = dispatch.lanes_due(settings.SCHEDULER_INTERVAL_MS / 1000)
+    due = dispatch.lanes_due(settings.SCHEDULER_INTERVAL_SECONDS)
     done = dispatch.dispatch_batch(lane)
     took = (time.perf_counter() - began) * 1000
     assert not due

@@ -1,5 +1,7 @@
 """The broker's own knobs: a sentence and a default for each, set by the environment or .env."""
 
+import math
+
 from .environment import env
 
 # Where clients reach the web server; used in links and in what `up` prints.
@@ -49,6 +51,7 @@ DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
 
 # How often scheduled messages are swept, in milliseconds, rounded up to a second; rings bring them in between.
 SCHEDULER_INTERVAL_MS = env.int("SCHEDULER_INTERVAL_MS", 5_000)
+SCHEDULER_INTERVAL_SECONDS = max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000))
 # How far ahead a message must be scheduled, in minutes; a fraction will do, and 0 asks only that it is not past.
 MIN_SCHEDULE_DELAY_MINUTES = env.float("MIN_SCHEDULE_DELAY_MINUTES", 2.0)
 # The most scheduled messages that one transaction dispatches; the sweep goes on until none is due.

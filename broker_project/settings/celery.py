@@ -1,11 +1,10 @@
 """Celery: queues, routes and the beat table on one screen. Redis only rings; the rows decide."""
 
-import math
 from datetime import timedelta
 
 from kombu import Queue
 
-from .broker import SCHEDULER_INTERVAL_MS
+from .broker import SCHEDULER_INTERVAL_SECONDS
 from .environment import env
 
 # The Redis that carries doorbells and rate limits. `./broker up` sets it to the embedded one.
@@ -66,10 +65,10 @@ CELERY_BEAT_SCHEDULE = {
     "take back expired leases": _every(2, "channels_app.take_back_lost"),
     "expire what waited too long": _every(5, "channels_app.expire_old"),
     "bury jobs of deleted consumers": _every(5, "channels_app.bury_gone"),
-    "ring for scheduled messages": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.sweep"),
+    "ring for scheduled messages": _every(SCHEDULER_INTERVAL_SECONDS, "scheduling_app.sweep"),
     "cancel messages of deleted channels": _every(5, "scheduling_app.cancel_gone"),
     "go on with operations": _every(5, "channels_app.run_operations"),
-    "tick recurring schedules": _every(max(1, math.ceil(SCHEDULER_INTERVAL_MS / 1000)), "scheduling_app.tick"),
+    "tick recurring schedules": _every(SCHEDULER_INTERVAL_SECONDS, "scheduling_app.tick"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

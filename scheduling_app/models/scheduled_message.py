@@ -37,6 +37,10 @@ class ScheduledMessageQuerySet(models.QuerySet["ScheduledMessage"]):
     def cancel(self, *, reason: str | None = None) -> int:
         return self.waiting().update(status=ScheduledStatus.CANCELLED, reason=reason, status_changed_at=Now())
 
+    def expunge(self) -> int:
+        """Whatever has become of it: its payload goes for good."""
+        return self.update(payload=b"")
+
     def change(self, **values: Any) -> int:
         """Content, and `scheduled_for`."""
         if "scheduled_for" in values:

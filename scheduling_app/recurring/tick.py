@@ -245,7 +245,7 @@ def _stop(due: Due, note: str) -> Move:
 
 def grace() -> timedelta:
     """What a running broker may be late by, whatever rings were lost: two sweeps."""
-    return timedelta(milliseconds=2 * settings.SCHEDULER_INTERVAL_MS)
+    return timedelta(seconds=2 * settings.SCHEDULER_INTERVAL_SECONDS)
 
 
 def _move_on(moves: list[Move], made: dict[int, int]) -> None:

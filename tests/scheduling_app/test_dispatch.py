@@ -8,6 +8,7 @@ from django.utils import timezone
 from channels_app import counts
 from channels_app.models import Channel, ChannelState, DeliveryJob, Message, MessageKey, Producer
 from channels_app.selectors import get_message
+from channels_app.services import expunge
 from scheduling_app import dispatch
 from scheduling_app.dispatch import Lane
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
@@ -167,3 +168,13 @@ def test_a_slow_release_rate_lets_one_go_at_a_time(channel: Channel, producer: P
 
     assert moved == [1, 0, 1]
     assert ScheduledMessage.objects.waiting().count() == 0
+
+
+def test_an_expunged_message_is_gone_from_where_it_waited_too(channel: Channel, producer: Producer) -> None:
+    scheduled = make_scheduled(channel, producer, "m", scheduled_for=at(0), payload=b"secret")
+    dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1))
+
+    expunge(message=get_message(channel, "m"), by="staff")
+
+    scheduled.refresh_from_db()
+    assert bytes(scheduled.payload) == b""
