@@ -51,6 +51,12 @@ class InvalidCron(BrokerError):
     """A cron expression has five fields, with a blank between: minute, hour, day, month, weekday."""
 
 
+class ScheduleUnreadable(BrokerError):
+    """This schedule cannot be read here: its time zone or its cron expression is not known to this broker."""
+
+    status = 409
+
+
 class NeverTicks(BrokerError):
     """This schedule never ticks: there is no such time between its start and its end, within ten years from now."""
 
@@ -75,6 +81,12 @@ class PayloadTooLarge(BrokerError):
     """The payload, with its words filled in, is larger than a message may be."""
 
     status = 413
+
+
+class ScheduleProducerGone(BrokerError):
+    """The producer in whose name this schedule sends is gone: give it another."""
+
+    status = 409
 
 
 class AlreadyRun(BrokerError):

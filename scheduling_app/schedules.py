@@ -27,6 +27,7 @@ from scheduling_app.errors import (
     NeverTicks,
     PayloadTooLarge,
     ScheduleIncomplete,
+    ScheduleProducerGone,
     UnknownSchedule,
 )
 from scheduling_app.models import Missed, RecurringSchedule
@@ -34,7 +35,7 @@ from scheduling_app.models.recurring import MAX_ID_LENGTH
 from scheduling_app.recurring.specs import spec_of
 from scheduling_app.recurring.template import BY_HAND, message_id, render
 from scheduling_app.recurring.tick import Tick, store
-from scheduling_app.recurring.ticks import count_ticks, next_tick, ticks_after
+from scheduling_app.recurring.ticks import count_ticks, last_tick, next_tick, ticks_after
 
 log = structlog.get_logger(__name__)
 
@@ -53,10 +54,11 @@ def get(channel: Channel, public_id: str) -> RecurringSchedule:
 
 
 def preview(schedule: RecurringSchedule, *, count: int, now: datetime | None = None) -> list[datetime]:
-    """The next ticks, as if it were not paused."""
+    """The next ticks by the schedule's own clock, as if it were not paused."""
     if schedule.deleted_at:
         return []
-    return list(islice(ticks_after(spec_of(schedule), now or timezone.now()), count))
+    spec = spec_of(schedule)
+    return [at.astimezone(spec.zone) for at in islice(ticks_after(spec, now or timezone.now()), count)]
 
 
 def put(
@@ -75,7 +77,8 @@ def put(
         condition.check_absent()
         return _create(RecurringSchedule(channel=channel, public_id=public_id), values, condition, now), True
     condition.check_present(changed_at=row.changed_at, etag=row.etag)
-    return _change(row, values, now), False
+    with transaction.atomic():
+        return _change(row, values, now), False
 
 
 def delete(schedule: RecurringSchedule, *, condition: Condition) -> None:
@@ -87,31 +90,36 @@ def delete(schedule: RecurringSchedule, *, condition: Condition) -> None:
     log.info("schedule.deleted", channel=schedule.channel.public_id, schedule=schedule.public_id)
 
 
-def pause(schedule: RecurringSchedule, *, by: str, note: str = "") -> None:
-    """No tick is made until it is resumed. Paused already: the first note stays."""
-    RecurringSchedule.objects.filter(pk=schedule.pk).pause(by=by, note=note)
+def pause(schedule: RecurringSchedule, *, by: str, note: str = "") -> bool:
+    """No tick is made until it is resumed. Paused already: the first note stays, and this says False."""
+    moved = bool(RecurringSchedule.objects.filter(pk=schedule.pk).pause(by=by, note=note))
     schedule.refresh_from_db()
-    log.info("schedule.paused", channel=schedule.channel.public_id, schedule=schedule.public_id, by=by)
+    if moved:
+        log.info("schedule.paused", channel=schedule.channel.public_id, schedule=schedule.public_id, by=by)
+    return moved
 
 
-def resume(schedule: RecurringSchedule, *, by: str, now: datetime | None = None) -> None:
-    """What was missed meanwhile is skipped here, or else the step's to make."""
+def resume(schedule: RecurringSchedule, *, by: str, now: datetime | None = None) -> bool:
+    """What was missed meanwhile is skipped here, or else the step's to make. Not paused: this says False."""
     now = now or timezone.now()
     with transaction.atomic():
         held = RecurringSchedule.objects.live().select_for_update().filter(pk=schedule.pk).first()
         if held is None:
             raise UnknownSchedule
-        moved = _skipped(held, now) if held.missed == Missed.SKIP else {}
-        RecurringSchedule.objects.filter(pk=held.pk).resume(**moved)
+        moved = bool(RecurringSchedule.objects.filter(pk=held.pk).resume(**_skipped(held, now)))
     schedule.refresh_from_db()
-    _ring_for(schedule, now)
-    log.info("schedule.resumed", channel=schedule.channel.public_id, schedule=schedule.public_id, by=by)
+    if moved:
+        _ring_for(schedule, now)
+        log.info("schedule.resumed", channel=schedule.channel.public_id, schedule=schedule.public_id, by=by)
+    return moved
 
 
 def run_once(schedule: RecurringSchedule, *, by: str, now: datetime | None = None) -> str:
     """A message now, beside the ticks: they go on as if nothing had been. Gives its id."""
     if schedule.deleted_at or schedule.channel.deleted_at:
         raise UnknownSchedule
+    if schedule.producer.deleted_at:
+        raise ScheduleProducerGone
     at = now or timezone.now()
     made = message_id(schedule.public_id, at) + BY_HAND
     payload = _rendered(schedule, at)
@@ -123,11 +131,16 @@ def run_once(schedule: RecurringSchedule, *, by: str, now: datetime | None = Non
 
 
 def _skipped(row: RecurringSchedule, now: datetime) -> Values:
-    """Where it goes on, with nothing made of what is past."""
-    if row.paused_at is None or row.next_at is None or row.next_at > now:
+    """Where it goes on after a pause: what was due then was missed, however short the pause."""
+    if row.paused_at is None:
         return {}
     spec = spec_of(row)
-    return {"next_at": next_tick(spec, now), "skipped": F("skipped") + count_ticks(spec, row.next_at, now)}
+    if row.next_at is None or row.next_at > now or row.missed == Missed.ALL:
+        return {}
+    past = count_ticks(spec, row.next_at, now)
+    if row.missed == Missed.ONE:
+        return {"next_at": last_tick(spec, row.next_at, now), "skipped": F("skipped") + past - 1}
+    return {"next_at": next_tick(spec, now), "skipped": F("skipped") + past}
 
 
 def _create(row: RecurringSchedule, values: Values, condition: Condition, now: datetime) -> RecurringSchedule:
@@ -155,7 +168,8 @@ def _change(row: RecurringSchedule, values: Values, now: datetime) -> RecurringS
     _apply(row, values, now)
     new = {name: getattr(row, name) for name in values}
     if [getattr(row, name) for name in TIMES] != before:
-        new["next_at"] = _first(row, now)
+        first = _first(row, now)
+        new["next_at"] = _due(row, now) or first
     if not RecurringSchedule.objects.change(pk=row.pk, known=known, values=new):
         raise ChangedMeanwhile
     row.refresh_from_db(fields=["changed_at", "next_at", "last_tick_at", "ticks", "skipped"])
@@ -186,6 +200,18 @@ def _default(row: RecurringSchedule, name: str, now: datetime) -> Any:
 
 def _rendered(row: RecurringSchedule, at: datetime) -> bytes:
     return render(bytes(row.payload), channel=row.channel.public_id, schedule=row.public_id, tick=at)
+
+
+def _due(row: RecurringSchedule, now: datetime) -> datetime | None:
+    """The tick that was due by the old times and is not made yet, unless by the new ones it lies outside.
+
+    Holds the row: the step may be making that very tick.
+    """
+    held = RecurringSchedule.objects.live().select_for_update().filter(pk=row.pk).first()
+    if held is None or held.coming_at is None or held.coming_at > now:
+        return None
+    is_inside = row.start_at <= held.coming_at and (row.end_at is None or held.coming_at <= row.end_at)
+    return held.coming_at if is_inside else None
 
 
 def _first(row: RecurringSchedule, now: datetime) -> datetime:

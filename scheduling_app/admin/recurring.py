@@ -23,6 +23,7 @@ from channels_app.admin.pages import Act, Question
 from channels_app.models import Channel, Producer
 from scheduling_app import schedules
 from scheduling_app.admin.standing import TONES, StandingFilter, standing_of, when
+from scheduling_app.errors import ScheduleUnreadable
 from scheduling_app.models import RecurringSchedule
 from scheduling_app.models.recurring import MAX_NOTE_LENGTH
 
@@ -34,7 +35,7 @@ PREVIEWED = 10
 
 @dataclass(frozen=True)
 class Deed:
-    """An act on schedules: what the button says, what is asked before, what is noted after."""
+    """An act on schedules: what the button says, what is asked before, what is noted after if `do` did something."""
 
     name: str
     title: str
@@ -137,20 +138,29 @@ class RecurringScheduleAdmin(LongListAdmin):
         return self.perform(request, list(queryset), RUN)
 
     def perform(self, request: HttpRequest, rows: list[RecurringSchedule], deed: Deed) -> HttpResponse | None:
-        """Asks, then acts on all or, if one refuses, on none."""
+        """Asks, then acts on all or, if one refuses, on none; those that stand so already are left out."""
+        if not rows:
+            self.message_user(request, "None of the selected is there any more: nothing was done.", messages.WARNING)
+            return None
         if "confirmed" not in request.POST:
             return self._ask(request, rows, deed)
         note = request.POST.get("note", "").replace("\x00", "").strip()[:MAX_NOTE_LENGTH]
         try:
             with transaction.atomic():
-                for row in rows:
-                    deed.do(row, request.user.get_username(), note)
+                moved = [row for row in rows if deed.do(row, request.user.get_username(), note)]
+                for row in moved:
                     self.log_change(request, row, f"{deed.noted}: {note}" if note else deed.noted)
         except BrokerError as refusal:
             self.message_user(request, refusal.detail, messages.ERROR)
         else:
-            self.message_user(request, f"{deed.noted}: {_names(rows)}.", messages.SUCCESS)
-        return redirect(address(rows[0])) if rows and FROM_PAGE in request.POST else None
+            self._report(request, moved, deed)
+        return redirect(address(rows[0])) if FROM_PAGE in request.POST else None
+
+    def _report(self, request: HttpRequest, moved: list[RecurringSchedule], deed: Deed) -> None:
+        if moved:
+            self.message_user(request, f"{deed.noted}: {_names(moved)}.", messages.SUCCESS)
+        else:
+            self.message_user(request, f"{deed.noted}: none, for they stand so already.", messages.WARNING)
 
     def _ask(self, request: HttpRequest, rows: list[RecurringSchedule], deed: Deed) -> TemplateResponse:
         again = {FROM_PAGE: ["yes"]} if FROM_PAGE in request.POST else {}
@@ -168,7 +178,7 @@ class RecurringScheduleAdmin(LongListAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         row = kwargs["obj"]
-        more = {"engine": standing_of(row), "acts": self._acts(request, row), "coming": _coming(row)}
+        more = {"engine": standing_of(row), "acts": self._acts(request, row), **_coming(row)}
         return super().render_change_form(request, {**context, **more}, *args, **kwargs)
 
     def _acts(self, request: HttpRequest, row: RecurringSchedule) -> list[Act]:
@@ -212,12 +222,13 @@ def _action(deed: Deed) -> dict[str, list[Any]]:
     return {"action": [deed.name]}
 
 
-def _coming(row: RecurringSchedule) -> list[dict[str, Any]]:
-    zone = row.timezone
-    return [
-        {"at": at, "local": at.astimezone(zone).strftime("%a %Y-%m-%d %H:%M:%S %Z")}
-        for at in schedules.preview(row, count=PREVIEWED)
-    ]
+def _coming(row: RecurringSchedule) -> dict[str, Any]:
+    """The next ticks, or why nobody can tell."""
+    try:
+        found = schedules.preview(row, count=PREVIEWED)
+    except ScheduleUnreadable as refusal:
+        return {"coming": [], "unreadable": refusal.detail}
+    return {"coming": [{"at": at, "local": at.strftime("%a %Y-%m-%d %H:%M:%S %Z")} for at in found]}
 
 
 def _names(rows: list[RecurringSchedule]) -> str:

@@ -110,10 +110,7 @@ class PreviewScheduleView(APIView):
         """The next ticks of a schedule, as if it were not paused."""
         count = _count(request)
         schedule = schedules.get(get_channel(channel_id), schedule_id)
-        coming = [
-            {"at": at, "localTime": at.astimezone(schedule.timezone).isoformat()}
-            for at in schedules.preview(schedule, count=count)
-        ]
+        coming = [{"at": at, "localTime": at.isoformat()} for at in schedules.preview(schedule, count=count)]
         return Response(PreviewOut({"result": coming}).data)
 
 

@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import timezone_field.fields
 from django.db import migrations, models
 
 
@@ -20,7 +19,7 @@ class Migration(migrations.Migration):
                 ("public_id", models.CharField(db_collation="C", max_length=200, verbose_name="id")),
                 ("cron", models.CharField(max_length=255, null=True)),
                 ("interval_seconds", models.IntegerField(null=True)),
-                ("timezone", timezone_field.fields.TimeZoneField(default="UTC", use_pytz=False)),
+                ("timezone", models.CharField(default="UTC", max_length=63)),
                 ("payload", models.BinaryField()),
                 ("content_type", models.CharField(default="application/octet-stream", max_length=255)),
                 ("headers", models.JSONField(default=dict)),

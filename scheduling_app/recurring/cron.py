@@ -16,8 +16,11 @@ _NAMES = {
     3: "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
     4: "sun|mon|tue|wed|thu|fri|sat",
 }
-# How many values each field has, and the first. Sunday is 0, and 7 too.
-_FIELDS = ((60, 0), (24, 0), (31, 1), (12, 1), (8, 0))
+# How many values each field has, and the first.
+_FIELDS = ((60, 0), (24, 0), (31, 1), (12, 1), (7, 0))
+# Sunday is 0, and 7 too; but a step may be 7.
+_WHOLE_WEEK = re.compile(r"(?<![^,])(0?0|sun)-0?7(?![0-9])")
+_SEVEN = re.compile(r"(?<![/0-9])0?7(?![0-9])")
 
 
 @lru_cache(10_000)
@@ -27,7 +30,7 @@ def read_cron(text: str) -> Cron:
         raise InvalidCron
     try:
         crontab_validator(" ".join(fields))
-        found = [crontab_parser(*size).parse(one) for size, one in zip(_FIELDS, fields, strict=True)]
+        found = [crontab_parser(*size).parse(one) for size, one in zip(_FIELDS, _on_a_ring(fields), strict=True)]
     except (ValidationError, ParseException, ValueError) as error:
         raise InvalidCron(f"This is not a cron expression of five fields: {_reason(error)}") from error
     minutes, hours, days, months, weekdays = found
@@ -36,9 +39,14 @@ def read_cron(text: str) -> Cron:
         hours=tuple(sorted(hours)),
         days=frozenset(days),
         months=frozenset(months),
-        weekdays=frozenset(day % 7 for day in weekdays),
+        weekdays=frozenset(weekdays),
         either_day=not fields[2].startswith("*") and not fields[4].startswith("*"),
     )
+
+
+def _on_a_ring(fields: list[str]) -> list[str]:
+    """With seven weekdays: with Sunday twice, the step of a range over it would count it twice."""
+    return [*fields[:-1], _SEVEN.sub("0", _WHOLE_WEEK.sub("*", fields[-1]))]
 
 
 @lru_cache

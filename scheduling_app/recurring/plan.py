@@ -29,9 +29,18 @@ def plan(spec: Spec, first: datetime, now: datetime, *, rules: Rules, most: int,
         ticks = [first, *ticks_between(spec, first, now, most - 1)]
         # What is left is due, and made by the next step.
         return Plan(ticks, 0, next_tick(spec, ticks[-1]))
+    if not rules.is_alone and (late := _late(spec, first, now, rules.grace, most)):
+        return Plan(late, count_ticks(spec, first, late[0]) - 1, next_tick(spec, late[-1]))
     last = last_tick(spec, first, now)
     made = [] if is_held else _of_many(first, last, now, rules)
     return Plan(made, count_ticks(spec, first, now) - len(made), next_tick(spec, last))
+
+
+def _late(spec: Spec, first: datetime, now: datetime, grace: timedelta, most: int) -> list[datetime]:
+    """Those that are late and were not missed: each is made, and what was missed before them is over."""
+    if now - first <= grace:
+        return [first, *ticks_between(spec, first, now, most - 1)]
+    return ticks_between(spec, now - grace - timedelta(microseconds=1), now, most)
 
 
 def _of_many(first: datetime, last: datetime, now: datetime, rules: Rules) -> list[datetime]:

@@ -4,20 +4,21 @@ Who takes a schedule holds its row, so two beats or two workers never meet on on
 message id is taken already. What is due is so by PostgreSQL's clock, unless a test passes one: nothing is early.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfoNotFoundError
 
 import structlog
 from django.conf import settings
 from django.db import transaction
 
-from broker_project.lib.errors import BrokerError
 from broker_project.lib.pg_arrays import Bigints, Byteas, Texts
 from broker_project.lib.prepared import fetch
+from scheduling_app.errors import ScheduleUnreadable
 from scheduling_app.models import Overlap
+from scheduling_app.models.recurring import MAX_NOTE_LENGTH
 from scheduling_app.recurring.plan import Plan, Rules, plan
 from scheduling_app.recurring.specs import make_spec
 from scheduling_app.recurring.template import message_id, render
@@ -29,7 +30,7 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_TICKS = 1_000
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 BROKER = "the broker"
-CHANNEL_GONE, PRODUCER_GONE, UNREADABLE = "Its channel is gone.", "Its producer is gone.", "It cannot be read: {}"
+CHANNEL_GONE, PRODUCER_GONE = "Its channel is gone.", "Its producer is gone."
 
 _CLOCK = "clock AS (SELECT coalesce(%(now)s::timestamptz, now()) AS now)"
 
@@ -133,6 +134,14 @@ class Due:
     note: str
     is_held: bool
 
+    @cached_property
+    def size(self) -> int:
+        """Of a message, in bytes: with its words filled in, which are as long at every tick."""
+        return len(self.render(self.next_at))
+
+    def render(self, at: datetime) -> bytes:
+        return render(self.payload, channel=self.channel, schedule=self.public_id, tick=at)
+
 
 @dataclass(frozen=True)
 class Tick:
@@ -152,15 +161,7 @@ class Move:
 
     def ticks(self) -> list[Tick]:
         due = self.due
-        return [
-            Tick(
-                due.row_id,
-                message_id(due.public_id, at),
-                render(due.payload, channel=due.channel, schedule=due.public_id, tick=at),
-                at,
-            )
-            for at in self.plan.ticks
-        ]
+        return [Tick(due.row_id, message_id(due.public_id, at), due.render(at), at) for at in self.plan.ticks]
 
 
 @dataclass(frozen=True)
@@ -212,11 +213,21 @@ def _judge(several: Iterable[Due]) -> list[Move]:
     """Each gets one tick at least; those that catch up share the rest of what a transaction may hold."""
     moves: list[Move] = []
     ticks_left, bytes_left = MOST_TICKS, MOST_BYTES
-    for due in several:
-        moves.append(_move(due, most=max(1, min(ticks_left, bytes_left // max(1, len(due.payload))))))
+    for due in _fitting(several):
+        moves.append(_move(due, most=max(1, min(ticks_left, bytes_left // max(1, due.size)))))
         ticks_left -= len(moves[-1].plan.ticks)
-        bytes_left -= len(moves[-1].plan.ticks) * len(due.payload)
+        bytes_left -= len(moves[-1].plan.ticks) * due.size
     return moves
+
+
+def _fitting(several: Iterable[Due]) -> Iterator[Due]:
+    """As many as fit with one tick each, filled in; the rest stays due. The statement knows the templates only."""
+    before = 0
+    for due in several:
+        if before >= MOST_BYTES:
+            return
+        yield due
+        before += due.size
 
 
 def _move(due: Due, *, most: int) -> Move:
@@ -232,9 +243,9 @@ def _move(due: Due, *, most: int) -> Move:
             end_at=due.end_at,
         )
         return Move(due, plan(spec, due.next_at, due.now, rules=rules, most=most, is_held=due.is_held))
-    except (BrokerError, ZoneInfoNotFoundError, ValueError, OverflowError) as error:
-        # One that nobody can read here, with other data on time zones perhaps, must not hold up the rest.
-        return _stop(due, UNREADABLE.format(error)[:255])
+    except (ScheduleUnreadable, ValueError, OverflowError) as error:
+        # One that nobody can read here must not hold up the rest.
+        return _stop(due, (str(error) or type(error).__name__)[:MAX_NOTE_LENGTH])
 
 
 def _stop(due: Due, note: str) -> Move:

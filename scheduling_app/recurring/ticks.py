@@ -107,9 +107,12 @@ def ticks_after(spec: Spec, after: datetime) -> Iterator[datetime]:
 
 
 def last_tick(spec: Spec, first: datetime, until: datetime) -> datetime:
-    """The last tick not later than `until`, of a schedule that ticks at `first`, which is not later either."""
+    """The last tick not later than `until`, of a schedule that ticks at `first`, which is not later either.
+
+    `first` may be a tick of times that it had before.
+    """
     if spec.interval_seconds is not None:
-        return first + (count_ticks(spec, first, until) - 1) * timedelta(seconds=spec.interval_seconds)
+        return max(first, spec.start_at + _number(spec, until) * timedelta(seconds=spec.interval_seconds))
     for back in _BACK:
         begin = max(first, until - back)
         found = deque(_until(ticks_after(spec, begin), until), maxlen=1)
@@ -122,7 +125,13 @@ def count_ticks(spec: Spec, first: datetime, until: datetime) -> int:
     """How many from `first`, a tick, to `until`. Those of a cron expression are counted up to a bound."""
     if spec.interval_seconds is None:
         return 1 + len(ticks_between(spec, first, until, MOST_COUNTED - 1))
-    return 1 + (min(until, spec.end_at or until) - first) // timedelta(seconds=spec.interval_seconds)
+    return 1 + max(0, _number(spec, until) - _number(spec, first))
+
+
+def _number(spec: Spec, moment: datetime) -> int:
+    """Of the last tick of an interval that is not later: 0 is the start, -1 before it."""
+    since = min(moment, spec.end_at or moment) - spec.start_at
+    return max(-1, since // timedelta(seconds=spec.interval_seconds or 0))
 
 
 def _until(ticks: Iterator[datetime], end: datetime) -> Iterator[datetime]:

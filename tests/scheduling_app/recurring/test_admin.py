@@ -108,6 +108,43 @@ def test_run_once_makes_a_message_now(admin_client: Client, schedule: RecurringS
     assert history(schedule) == ["Run once"]
 
 
+def test_one_that_cannot_be_read_here_is_shown_and_says_so(admin_client: Client, schedule: RecurringSchedule) -> None:
+    schedules.pause(schedule, by="ada")
+    RecurringSchedule.objects.update(timezone="Mars/Olympus")
+
+    assert "30 2 * * * (Mars/Olympus)" in admin_client.get(pages(RecurringSchedule)).content.decode()
+    assert "there is no time zone Mars/Olympus" in admin_client.get(page(schedule)).content.decode()
+    answer = admin_client.post(pages(RecurringSchedule), act("resume", schedule, confirmed="yes"), follow=True)
+    assert "there is no time zone Mars/Olympus" in answer.content.decode()
+    assert history(schedule) == []
+
+
+def test_only_what_was_paused_is_reported_and_audited(
+    admin_client: Client, schedule: RecurringSchedule, channel: Channel, producer: Producer
+) -> None:
+    other = make_schedule(channel, producer, "other")
+    schedules.pause(other, by="ada")
+
+    told = told_by(admin_client, pages(RecurringSchedule), act("pause", schedule, other, confirmed="yes"))
+    again = told_by(admin_client, pages(RecurringSchedule), act("pause", schedule, other, confirmed="yes"))
+
+    assert told == [("success", "Paused: report.")]
+    assert again == [("warning", "Paused: none, for they stand so already.")]
+    assert (history(schedule), history(other)) == (["Paused"], [])
+
+
+def test_a_selection_that_holds_none_any_more_is_warned_of(admin_client: Client, schedule: RecurringSchedule) -> None:
+    told = told_by(admin_client, f"{pages(RecurringSchedule)}?state=paused", act("resume", schedule, confirmed="yes"))
+
+    assert told == [("warning", "None of the selected is there any more: nothing was done.")]
+    assert history(schedule) == []
+
+
+def told_by(client: Client, path: str, posted: dict[str, Any]) -> list[tuple[str, str]]:
+    answer = client.post(path, posted, follow=True)
+    return [(told.level_tag, str(told)) for told in answer.context["messages"]]
+
+
 @pytest.mark.parametrize("name", ["pause", "resume", "run_once"])
 def test_who_may_only_look_does_nothing(schedule: RecurringSchedule, name: str) -> None:
     client = log_in("view_recurringschedule")

@@ -270,6 +270,32 @@ def test_a_preview_shows_the_next_ticks_by_both_clocks(api: Client, channel: Cha
     assert all("T02:30:00" in one["localTime"] or "T03:00:00" in one["localTime"] for one in body["result"])
 
 
+@pytest.mark.parametrize("missed", ["skip", "one", "all"])
+def test_a_time_zone_that_is_unknown_here_is_told_and_can_be_mended(api: Client, missed: str) -> None:
+    put(api, PATH, {**BODY, "missed": missed})
+    RecurringSchedule.objects.update(timezone="Mars/Olympus")
+    assert post(api, f"{PATH}/pause").json()["status"] == "paused"
+
+    read = api.get(PATH)
+    assert read.json()["timezone"] == "Mars/Olympus"
+    refused = problem(api.get(f"{PATH}/preview"), 409, "schedule_unreadable")
+    assert "Mars/Olympus" in refused["detail"]
+    problem(post(api, f"{PATH}/resume"), 409, "schedule_unreadable")
+    problem(put(api, PATH, {"cron": "0 7 * * *"}, if_match=read["ETag"]), 409, "schedule_unreadable")
+    assert api.get(PATH).json() == read.json()
+
+    mended = put(api, PATH, {"timezone": "Europe/Berlin"}, if_match=read["ETag"])
+    assert mended.status_code == 200, mended.content
+    assert post(api, f"{PATH}/resume").json()["status"] == "active"
+
+
+def test_a_cron_expression_that_is_not_understood_here_is_told(api: Client) -> None:
+    put(api, PATH, BODY)
+    RecurringSchedule.objects.update(cron="@daily")
+
+    problem(api.get(f"{PATH}/preview"), 409, "schedule_unreadable")
+
+
 @pytest.mark.parametrize("count", ["0", "101", "-1", "x", "1e1", ""])
 def test_a_count_that_is_none_is_400(api: Client, count: str) -> None:
     put(api, PATH, BODY)

@@ -13,8 +13,10 @@ from channels_app import services
 from channels_app.models import Channel, DeliveryJob, Message, MessageKey, Producer
 from scheduling_app import dispatch, schedules
 from scheduling_app.dispatch import Lane
+from scheduling_app.errors import ScheduleProducerGone
 from scheduling_app.models import RecurringSchedule, ScheduledMessage
 from scheduling_app.recurring import tick
+from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.scheduling_app.later import make_scheduled
 from tests.scheduling_app.recurring.schedules import NOW, at, make_schedule
@@ -136,6 +138,50 @@ def test_a_tick_that_is_only_late_was_not_missed(channel: Channel, producer: Pro
     assert counted(schedule) == (1, 0, at(120))
 
 
+@pytest.mark.parametrize("missed", ["skip", "one"])
+def test_a_broker_that_is_a_few_seconds_late_loses_no_tick(channel: Channel, producer: Producer, missed: str) -> None:
+    schedule = make_schedule(channel, producer, interval_seconds=1, missed=missed)
+
+    assert [drain(at(7)), drain(at(12))] == [7, 5]
+    assert times() == list(range(1, 13))
+    assert counted(schedule) == (12, 0, at(13))
+
+
+@pytest.mark.parametrize("missed", ["skip", "one"])
+def test_of_many_ticks_only_those_before_the_grace_were_missed(
+    channel: Channel, producer: Producer, missed: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last of what was missed is among those made. They come in batches, too."""
+    settings.SCHEDULER_INTERVAL_MS = 5_000
+    monkeypatch.setattr(tick, "MOST_TICKS", 4)
+    schedule = make_schedule(channel, producer, interval_seconds=1, missed=missed)
+
+    assert tick.tick_batch(now=at(100)).messages == 4
+    assert counted(schedule) == (4, 89, at(94))
+    assert drain(at(100)) == 7
+    assert times() == list(range(90, 101))
+    assert counted(schedule) == (11, 89, at(101))
+
+
+def test_with_overlap_skip_of_several_late_ticks_the_last_is_made(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer, interval_seconds=1, overlap="skip")
+
+    assert drain(at(5)) == 1
+    assert times() == [5]
+    assert counted(schedule) == (1, 4, at(6))
+
+
+def test_what_came_in_a_pause_was_missed_however_short_it_was(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer, interval_seconds=1, missed="one")
+    schedules.pause(schedule, by="ada")
+
+    schedules.resume(schedule, by="ada", now=at(5))
+
+    assert drain(at(5)) == 1
+    assert times() == [5]
+    assert counted(schedule) == (1, 4, at(6))
+
+
 def test_many_missed_ticks_are_made_batch_by_batch(
     channel: Channel, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +202,19 @@ def test_a_large_payload_is_not_multiplied_without_bound(
 
     assert tick.tick_batch(now=at(600)).messages == 2
     assert drain(at(600)) == 8
+
+
+def test_what_a_payload_grows_to_counts(channel: Channel, producer: Producer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these is 12 bytes as a template, and 200 as a message."""
+    monkeypatch.setattr(tick, "MOST_BYTES", 400)
+    for letter in "abc":
+        make_schedule(channel, producer, letter * 200, missed="all", payload=b"{{schedule}}")
+
+    done = tick.tick_batch(now=at(60))
+    assert (done.schedules, done.messages) == (2, 2)
+    assert drain(at(60)) == 1
+    assert drain(at(240)) == 9
+    assert {len(row.payload) for row in ScheduledMessage.objects.all()} == {200}
 
 
 def test_a_schedule_that_catches_up_holds_up_nobody(
@@ -283,7 +342,7 @@ def test_one_that_cannot_be_read_is_paused_and_holds_up_nobody(channel: Channel,
 
     assert drain(at(60)) == 1
     assert counted(fine) == (1, 0, at(120))
-    lost = RecurringSchedule.objects.defer("timezone").get(public_id="lost")
+    lost = RecurringSchedule.objects.get(public_id="lost")
     assert lost.paused_at
     assert "Mars/Olympus" in lost.paused_note
 
@@ -411,6 +470,86 @@ def test_changing_when_it_ticks_goes_on_from_now_and_makes_nothing_twice(channel
 
     assert times() == [60, 90]
     assert bytes(ScheduledMessage.objects.get(scheduled_for=at(90)).payload) == b"new"
+
+
+def test_a_change_of_times_drops_no_tick_that_is_due(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer)
+
+    change(schedule, {"interval_seconds": 45}, now=at(62))
+    assert counted(schedule)[2] == at(60)
+    drain(at(62))
+    drain(at(90))
+
+    assert times() == [60, 90]
+    assert counted(schedule) == (2, 0, at(135))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"start_at": at(61)}, 121),
+        ({"start_at": None}, 122),
+        ({"interval_seconds": 600, "start_at": at(60)}, 60),
+    ],
+)
+def test_a_tick_that_is_due_stays_if_the_new_times_hold_it(
+    channel: Channel, producer: Producer, values: dict[str, object], expected: float
+) -> None:
+    schedule = make_schedule(channel, producer)
+    change(schedule, values, now=at(62))
+    assert counted(schedule)[2] == at(expected)
+
+
+def test_a_change_of_times_in_a_pause_goes_on_from_now(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer)
+    schedules.pause(schedule, by="ada")
+    change(schedule, {"interval_seconds": 45}, now=at(62))
+    assert counted(schedule)[2] == at(90)
+
+
+def test_the_same_times_again_move_nothing(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer, cron="* * * * *", timezone="Europe/Berlin", missed="all")
+    schedules.pause(schedule, by="ada")
+
+    change(schedule, {"cron": "* * * * *", "timezone": "Europe/Berlin"}, now=at(200))
+
+    assert counted(schedule)[2] == at(60)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_of_times_waits_for_the_step_that_makes_the_tick() -> None:
+    schedule = make_schedule(make_channel(), make_producer())
+
+    def work() -> None:
+        change(schedule, {"interval_seconds": 45}, now=at(62))
+        connection.close()
+
+    other = threading.Thread(target=work)
+    with transaction.atomic():
+        tick.tick_batch(now=at(62))
+        other.start()
+        wait_until(lambda: bool(fetch("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1", {})), 30)
+    other.join(timeout=30)
+
+    assert counted(schedule) == (1, 0, at(90))
+
+
+def test_a_schedule_whose_producer_is_gone_is_not_run_by_hand(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer)
+    services.delete(producer, condition=Condition(etags=frozenset({producer.etag})))
+
+    with pytest.raises(ScheduleProducerGone):
+        schedules.run_once(schedules.get(channel, "report"), by="ada")
+    assert not ScheduledMessage.objects.exists()
+    assert counted(schedule)[0] == 0
+
+
+def test_pause_and_resume_say_whether_they_did_anything(channel: Channel, producer: Producer) -> None:
+    schedule = make_schedule(channel, producer)
+
+    assert [schedules.pause(schedule, by="ada"), schedules.pause(schedule, by="bob")] == [True, False]
+    assert schedule.paused_by == "ada"
+    assert [schedules.resume(schedule, by="ada"), schedules.resume(schedule, by="bob")] == [True, False]
 
 
 def change(schedule: RecurringSchedule, values: dict[str, object], now: datetime) -> None:

@@ -100,6 +100,10 @@ def test_a_fixed_hour_runs_once_a_day_all_year(zone: str, cron: str) -> None:
         ("0 0 1 1 1", "2026-12-26T00:00+00:00", ["2027-01-01", "2027-01-04"]),
         ("0 0 * * 7", "2026-11-01T00:00+00:00", ["2026-11-08", "2026-11-15"]),
         ("0 0 * * 5-7", "2026-11-02T00:00+00:00", ["2026-11-06", "2026-11-07", "2026-11-08"]),
+        # Sunday is one day, whichever its number: a step counts it once.
+        ("0 0 * * 7-2/2", "2026-11-01T12:00+00:00", ["2026-11-03", "2026-11-08", "2026-11-10"]),
+        ("0 0 * * 0-7/2", "2026-11-01T12:00+00:00", ["2026-11-03", "2026-11-05", "2026-11-07", "2026-11-08"]),
+        ("0 0 * * 1-7/3", "2026-11-01T12:00+00:00", ["2026-11-02", "2026-11-05", "2026-11-08", "2026-11-09"]),
     ],
 )
 def test_days(cron: str, after: str, expected: list[str]) -> None:
@@ -144,11 +148,22 @@ def test_the_last_tick_and_their_number_after_a_gap(spec: Spec, days: int) -> No
     assert ticks.count_ticks(spec, first, until) == min(len(found), ticks.MOST_COUNTED)
 
 
+def test_a_first_tick_of_other_times_is_followed_by_those_of_the_interval() -> None:
+    """As after a change of the interval, while a tick was due."""
+    spec, first = every(60, moment("2026-01-01T00:00+00:00")), moment("2026-01-01T00:00:45+00:00")
+
+    for seconds, last, count in ((10, 45, 1), (15, 60, 2), (80, 120, 3)):
+        until = first + timedelta(seconds=seconds)
+        assert (ticks.last_tick(spec, first, until) - spec.start_at).total_seconds() == last
+        assert ticks.count_ticks(spec, first, until) == count
+
+
 @pytest.mark.parametrize(
     "text",
     [
         *("", "* * * *", "* * * * * *", "@daily", "a b c d e", "* * * *  *", "*\t* * * *", "* * * * *\n"),
         *("60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 *", "* * * 0 *", "* * * * 8", "-1 * * * *"),
+        *("* * * * 5-1/2", "* * * * fri-mon/2", "* * * * fri-sun"),
         *("*/0 * * * *", "*/61 * * * *", "5-1 * * * *", "1-5-7 * * * *", "*/5/6 * * * *", ", * * * *", "1, * * * *"),
         *("jan * * * *", "* * * mon *", "* * * * jan", "٣ * * * *", "1.5 * * * *", "*" * 1000, "5/15 * * * *"),
     ],
