@@ -37,6 +37,7 @@ def _reach(figure: Figure) -> float:
     """How many times as good as its target."""
     assert figure.target
     value = (figure.ratio if figure.target.of_ratio else figure.measured) or 0.0
-    reach = figure.target.limit / max(value, 1e-9) if figure.target.at_most else value / figure.target.limit
+    limit = figure.target.limit
+    reach = limit / max(value, 1e-9) if figure.target.at_most else value / max(limit, 1e-9)
     # A bar needs an end, also where nothing was measured to divide by.
     return min(max(reach, 0.01), 100.0)

@@ -11,7 +11,8 @@ from broker_project.lib.pg_arrays import Bigints, Byteas, Integers, Texts
 from channels_app.delivery.accept import Incoming
 from channels_app.delivery.accept_batch import store_new
 
-# As a message for now is stored: the key first, ids in the order of arrival. Times are whole microseconds.
+# As a message for now is stored: the key first, ids in the order of arrival. Times are whole microseconds,
+# in two parts: PostgreSQL multiplies intervals by floats, which do not hold the microseconds of year 9999.
 _STORE = """
 WITH arrived AS MATERIALIZED (
     SELECT nextval('scheduled_message_id_seq'::regclass) AS id, item.*
@@ -31,8 +32,8 @@ WITH arrived AS MATERIALIZED (
          due_at)
     OVERRIDING SYSTEM VALUE
     SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, partition,
-           'epoch'::timestamptz + asked * interval '1 microsecond',
-           'epoch'::timestamptz + due * interval '1 microsecond'
+           'epoch'::timestamptz + asked / 1000000 * interval '1 second' + asked %% 1000000 * interval '1 microsecond',
+           'epoch'::timestamptz + due / 1000000 * interval '1 second' + due %% 1000000 * interval '1 microsecond'
     FROM arrived JOIN taken ON taken.row_id = arrived.id
     RETURNING id
 )

@@ -44,6 +44,11 @@ def _ring_ahead(bell: Bell, later: Bell) -> None:
         doorbell().ring(later)
 
 
+def forget_rings() -> None:
+    """By the sweep, the net under lost rings: it rings whatever was rung before."""
+    _ahead.clear()
+
+
 def ring_for(several: Iterable[Later]) -> None:
     """For messages that were just stored: one ring for each lane and moment."""
     now = time.time()

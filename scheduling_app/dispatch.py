@@ -20,40 +20,44 @@ RELEASE_STEP_SECONDS = 0.1
 _CLOCK = "clock AS (SELECT coalesce(%(now)s::timestamptz, now()) AS now)"
 
 # The order is that of the index scheduled_due. Locked rows are somebody's who changes them: they are looked at again.
+# What goes out is what was locked: the table read again would show an older version to this statement.
 # A row whose channel is gone is cancelled; one whose id has become another's is set aside. Neither holds up the rest.
 _DISPATCH = f"""
 WITH {_CLOCK}, release AS MATERIALIZED (
     SELECT channel.release_per_second AS rate, greatest(
-        coalesce(state.released_until, '-infinity'),
+        coalesce(least(state.released_until, clock.now), '-infinity'),
         clock.now - make_interval(secs => greatest({RELEASE_STEP_SECONDS}, 1 / channel.release_per_second))
     ) AS since
     FROM clock, channel JOIN channel_state state ON state.channel_id = channel.id
     WHERE channel.id = %(channel)s::bigint AND channel.release_per_second IS NOT NULL FOR UPDATE OF state
 ), due AS MATERIALIZED (
-    SELECT id, due_at, octet_length(payload) AS size FROM scheduled_message
+    SELECT id, producer_id, message_id, payload, content_type, priority, headers, partition, due_at
+    FROM scheduled_message
     WHERE channel_id = %(channel)s::bigint AND partition = %(partition)s::smallint AND status = 100
       AND due_at <= (SELECT now FROM clock)
     ORDER BY due_at, id
     LIMIT coalesce(
-        (SELECT least(%(most)s::bigint, floor(extract(epoch FROM clock.now - since) * rate + 1e-6)::bigint)
-         FROM release, clock),
+        (SELECT least(
+            %(most)s::bigint,
+            greatest(0, floor(extract(epoch FROM clock.now - since) * rate + 1e-6 * greatest(1, rate)))::bigint
+         ) FROM release, clock),
         %(most)s::bigint
     )
     FOR UPDATE SKIP LOCKED
 ), fits AS MATERIALIZED (
-    SELECT id, due_at, before FROM (
-        SELECT id, due_at, sum(size) OVER (ORDER BY due_at, id) - size AS before FROM due
+    SELECT id FROM (
+        SELECT id, sum(octet_length(payload)) OVER (ORDER BY due_at, id) - octet_length(payload) AS before FROM due
     ) AS measured WHERE before < {MOST_BYTES}
 ), judged AS MATERIALIZED (
-    SELECT s.id AS scheduled_id, s.due_at,
-           CASE WHEN channel.deleted_at IS NOT NULL THEN 'channel_gone'
+    SELECT due.id AS scheduled_id, due.due_at,
+           CASE WHEN channel.id IS NULL OR channel.deleted_at IS NOT NULL THEN 'channel_gone'
                 WHEN key.row_id IS NULL THEN 'id_taken' END AS reason
-    FROM fits JOIN scheduled_message s ON s.id = fits.id JOIN channel ON channel.id = s.channel_id
-    LEFT JOIN message_key key ON key.channel_id = s.channel_id AND key.message_id = s.message_id
-         AND key.scheduled AND key.row_id = s.id
+    FROM fits JOIN due ON due.id = fits.id LEFT JOIN channel ON channel.id = %(channel)s::bigint
+    LEFT JOIN message_key key ON key.channel_id = %(channel)s::bigint AND key.message_id = due.message_id
+         AND key.scheduled AND key.row_id = due.id
 ), movable AS MATERIALIZED (
-    SELECT nextval('message_id_seq'::regclass) AS id, ordered.* FROM (
-        SELECT scheduled_id, due_at FROM judged WHERE reason IS NULL ORDER BY due_at, scheduled_id
+    SELECT nextval('message_id_seq'::regclass) AS id, ordered.scheduled_id FROM (
+        SELECT scheduled_id FROM judged WHERE reason IS NULL ORDER BY due_at, scheduled_id
     ) AS ordered
 ), state AS (
     UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM movable),
@@ -63,31 +67,34 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     WHERE channel_id = %(channel)s::bigint AND EXISTS (SELECT FROM movable)
     RETURNING last_sequence - (SELECT count(*) FROM movable) AS before
 ), numbered AS MATERIALIZED (
-    SELECT movable.id, s.id AS scheduled_id, s.priority, s.partition,
+    SELECT movable.id, movable.scheduled_id, due.priority, due.partition,
            state.before + row_number() OVER (ORDER BY movable.id) AS sequence
-    FROM state, movable JOIN scheduled_message s ON s.id = movable.scheduled_id
+    FROM state, movable JOIN due ON due.id = movable.scheduled_id
 ), stored AS (
     INSERT INTO message (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition,
                          status, sequence, received_at, dispatched_at)
     OVERRIDING SYSTEM VALUE
-    SELECT n.id, s.channel_id, s.producer_id, s.message_id, s.payload, s.content_type, s.priority, s.headers,
-           s.partition, 101, n.sequence, now(), now()
-    FROM numbered n JOIN scheduled_message s ON s.id = n.scheduled_id ORDER BY n.id
+    SELECT numbered.id, %(channel)s::bigint, due.producer_id, due.message_id, due.payload, due.content_type,
+           due.priority, due.headers, due.partition, 101, numbered.sequence, now(), now()
+    FROM numbered JOIN due ON due.id = numbered.scheduled_id ORDER BY numbered.id
 ), made AS (
     {MAKE_JOBS}
 ), keyed AS (
-    UPDATE message_key key SET scheduled = false, row_id = n.id
-    FROM numbered n JOIN scheduled_message s ON s.id = n.scheduled_id
-    WHERE key.channel_id = s.channel_id AND key.message_id = s.message_id
+    UPDATE message_key key SET scheduled = false, row_id = numbered.id
+    FROM numbered JOIN due ON due.id = numbered.scheduled_id
+    WHERE key.channel_id = %(channel)s::bigint AND key.message_id = due.message_id
+), ended AS MATERIALIZED (
+    SELECT judged.* FROM judged LEFT JOIN numbered USING (scheduled_id)
+    WHERE reason IS NOT NULL OR numbered.id IS NOT NULL
 ), marked AS (
-    UPDATE scheduled_message s SET reason = judged.reason, status_changed_at = clock.now,
-           status = CASE judged.reason WHEN 'channel_gone' THEN 102 WHEN 'id_taken' THEN 103 ELSE 101 END,
-           dispatched_at = CASE WHEN judged.reason IS NULL THEN clock.now END
-    FROM judged, clock WHERE s.id = judged.scheduled_id
+    UPDATE scheduled_message s SET reason = ended.reason, status_changed_at = clock.now,
+           status = CASE ended.reason WHEN 'channel_gone' THEN 102 WHEN 'id_taken' THEN 103 ELSE 101 END,
+           dispatched_at = CASE WHEN ended.reason IS NULL THEN clock.now END
+    FROM ended, clock WHERE s.id = ended.scheduled_id
 )
-SELECT (SELECT count(*) FROM judged WHERE reason IS NULL), (SELECT count(*) FROM judged WHERE reason IS NOT NULL),
+SELECT (SELECT count(*) FROM ended WHERE reason IS NULL), (SELECT count(*) FROM ended WHERE reason IS NOT NULL),
        (SELECT array_agg(DISTINCT consumer_id) FROM made),
-       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8) FROM judged, clock WHERE reason IS NULL)
+       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8) FROM ended, clock WHERE reason IS NULL)
 """  # noqa: S608
 
 # What the release rate holds back counts as due when it may go.

@@ -16,8 +16,10 @@ from scheduling_app.models import ScheduledStatus
 _REPLACE = """
 UPDATE scheduled_message s SET payload = %(payload)s, content_type = %(content_type)s, priority = %(priority)s,
        headers = %(headers)s::jsonb,
-       scheduled_for = 'epoch'::timestamptz + %(asked)s::bigint * interval '1 microsecond',
-       due_at = 'epoch'::timestamptz + %(due)s::bigint * interval '1 microsecond'
+       scheduled_for = 'epoch'::timestamptz + %(asked)s::bigint / 1000000 * interval '1 second'
+                     + %(asked)s::bigint %% 1000000 * interval '1 microsecond',
+       due_at = 'epoch'::timestamptz + %(due)s::bigint / 1000000 * interval '1 second'
+                     + %(due)s::bigint %% 1000000 * interval '1 microsecond'
 WHERE s.channel_id = %(channel)s AND s.message_id = %(message_id)s AND s.status = 100 AND s.producer_id = %(producer)s
 RETURNING s.partition
 """

@@ -11,7 +11,7 @@ from channels_app.doorbell import doorbell, ring_deliver
 from channels_app.metrics.activity import count_moved
 from channels_app.tasks import RETRIED
 from scheduling_app import dispatch, gone
-from scheduling_app.bells import TICK, dispatch_bell, ring_dispatch, ring_tick
+from scheduling_app.bells import TICK, dispatch_bell, forget_rings, ring_dispatch, ring_tick
 from scheduling_app.dispatch import Lane
 from scheduling_app.metrics.activity import count_lags
 from scheduling_app.recurring.tick import next_tick_in, tick_batch
@@ -79,8 +79,9 @@ def _waited(seconds: float) -> bool:
 
 @shared_task(name="scheduling_app.sweep", **RETRIED)
 def sweep() -> None:
-    """Every SCHEDULER_INTERVAL_MS: each lane with something due before the next sweep is rung for, at its time."""
-    for lane, wait in dispatch.lanes_due(settings.SCHEDULER_INTERVAL_SECONDS):
+    """Every SCHEDULER_INTERVAL_MS: each lane with something due before the next sweep but one is rung for."""
+    forget_rings()
+    for lane, wait in dispatch.lanes_due(2 * settings.SCHEDULER_INTERVAL_SECONDS):
         ring_dispatch(lane, wait)
 
 

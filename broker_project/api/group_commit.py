@@ -18,6 +18,8 @@ Result = TypeVar("Result")
 
 # SQLSTATE classes of a row that cannot be stored: data exception, integrity violation.
 _ROW_IS_BAD = ("22", "23")
+# Of a transaction that lost against another: it was rolled back, surely, and is tried again.
+_IN_THE_WAY = "40"
 HELP_SECONDS = 0.02
 MOST_WAITING_BYTES = 64 * 1024 * 1024
 
@@ -112,7 +114,9 @@ class GroupCommit(Generic[Item, Result]):
             _refuse(group, DoorFull())
             return
         except psycopg.Error as error:
-            if (error.sqlstate or "")[:2] not in _ROW_IS_BAD:
+            if (error.sqlstate or "")[:2] == _IN_THE_WAY:
+                await self._store(group)
+            elif (error.sqlstate or "")[:2] not in _ROW_IS_BAD:
                 log.error("group_commit.failed", error=type(error).__name__, items=len(group))
                 _refuse(group, OutcomeUnknown())
             elif len(group) == 1:

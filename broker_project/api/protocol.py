@@ -146,6 +146,9 @@ class GuardedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._phase is not self._timed:
             self._time(self._phase)
+        elif self._phase is Phase.NOTHING and self._is_at_rest() and self.timeout_keep_alive_task is None:
+            # Empty lines between requests are nobody's, and must not keep a connection for ever.
+            self._time(Phase.HEAD)
 
     def _time(self, phase: Phase) -> None:
         if self._timer is not None:

@@ -113,9 +113,21 @@ async def _replaced(channel: Entry, producer: Entry, headers: Headers, request: 
     channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
     message, times = _arrived(channel, producer, headers, request.body)
     assert times is not None
-    if limits.are_set(channel, producer):
-        await limits.check(channel, producer, 1)
+    if limits.are_set(channel, producer) and await _limited_but_sent(channel, producer, message):
+        return await _duplicate(message, channel_id)
     return await replace(Later(message, times), channel_id) or await _duplicate(message, channel_id)
+
+
+async def _limited_but_sent(channel: Entry, producer: Entry, message: Incoming) -> bool:
+    """A limit refuses, unless there is nothing left to replace: who goes on trying wants to know."""
+    try:
+        await limits.check(channel, producer, 1)
+    except limits.Limited:
+        first = (await used({0: message})).get(0)
+        if first is None or first.scheduled:
+            raise
+        return True
+    return False
 
 
 async def _limited_but_used(channel: Entry, producer: Entry, message: Incoming, headers: Headers) -> bool:

@@ -112,7 +112,7 @@ class BulkCancelView(APIView):
     )
     def post(self, request: Request, channel_id: str) -> Response:
         """Cancel all scheduled messages that a filter names, as an operation."""
-        asked, channel = _read(BulkCancelIn, request), get_channel(channel_id)
+        channel, asked = get_channel(channel_id), _read(BulkCancelIn, request)
         if asked["dryRun"]:
             return _counted(channel, asked)
         return _begun(services.bulk_cancel(channel=channel, chosen=asked["filter"], by=who(request)))
@@ -134,7 +134,7 @@ class BulkRescheduleView(APIView):
 
         Those that would be due sooner than the minimum delay allows are left as they are, and counted as failed.
         """
-        asked, channel = _read(BulkRescheduleIn, request), get_channel(channel_id)
+        channel, asked = get_channel(channel_id), _read(BulkRescheduleIn, request)
         if asked["dryRun"]:
             return _counted(channel, asked)
         new_time: dict[str, Any] = {name: asked[name] for name in ("to", "shiftSeconds") if name in asked}

@@ -13,7 +13,7 @@ from scheduling_app.accept import Times
 from scheduling_app.errors import DelayedMessagingDisabled
 
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-]\d\d):?(\d\d))", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-]\d\d):?([0-5]\d))", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -85,3 +85,11 @@ def test_ids_that_were_used_are_compared_by_payload(ids: tuple[int, int]) -> Non
     assert found == [
         {0: same(scheduled=False), 2: same(scheduled=True), 3: other(scheduled=False), 4: other(scheduled=True)}
     ]
+
+
+def test_the_last_moment_that_can_be_asked_for_is_kept_as_it_is(ids: tuple[int, int]) -> None:
+    last = 253_402_300_799_999_999
+
+    at_once(store_later, [Later(incoming(ids, "m"), Times(asked=last, due=last))])
+
+    assert ScheduledMessage.objects.get().due_at.isoformat() == "9999-12-31T23:59:59.999999+00:00"

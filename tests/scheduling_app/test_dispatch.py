@@ -178,3 +178,21 @@ def test_an_expunged_message_is_gone_from_where_it_waited_too(channel: Channel, 
 
     scheduled.refresh_from_db()
     assert bytes(scheduled.payload) == b""
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.3, 1.7, 2.6, 3.7, 4.1, 7.3, 9.9, 13.7, 1_000_000.0])
+def test_every_release_rate_lets_something_go(channel: Channel, producer: Producer, rate: float) -> None:
+    Channel.objects.filter(pk=channel.pk).update(release_per_second=rate)
+    make_scheduled(channel, producer, "m", scheduled_for=at(0))
+
+    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).messages == 1
+
+
+def test_a_clock_that_was_put_back_holds_up_nothing_for_long(channel: Channel, producer: Producer) -> None:
+    Channel.objects.filter(pk=channel.pk).update(release_per_second=20)
+    ChannelState.objects.filter(channel=channel).update(released_until=at(3600))
+    make_scheduled(channel, producer, "m", scheduled_for=at(0))
+
+    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).is_empty
+    ChannelState.objects.filter(channel=channel).update(released_until=at(1))
+    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1.1)).messages == 1
