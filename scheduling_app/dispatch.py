@@ -20,12 +20,14 @@ RELEASE_STEP_SECONDS = 0.1
 _CLOCK = "clock AS (SELECT coalesce(%(now)s::timestamptz, now()) AS now)"
 
 # The order is that of the index scheduled_due. Locked rows are somebody's who changes them: they are looked at again.
+# A release that lies ahead is of a clock that was put back since.
 # What goes out is what was locked: the table read again would show an older version to this statement.
 # A row whose channel is gone is cancelled; one whose id has become another's is set aside. Neither holds up the rest.
 _DISPATCH = f"""
 WITH {_CLOCK}, release AS MATERIALIZED (
     SELECT channel.release_per_second AS rate, greatest(
-        coalesce(least(state.released_until, clock.now), '-infinity'),
+        CASE WHEN state.released_until <= clock.now + interval '1 second'
+             THEN least(state.released_until, clock.now) ELSE '-infinity' END,
         clock.now - make_interval(secs => greatest({RELEASE_STEP_SECONDS}, 1 / channel.release_per_second))
     ) AS since
     FROM clock, channel JOIN channel_state state ON state.channel_id = channel.id

@@ -188,11 +188,9 @@ def test_every_release_rate_lets_something_go(channel: Channel, producer: Produc
     assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).messages == 1
 
 
-def test_a_clock_that_was_put_back_holds_up_nothing_for_long(channel: Channel, producer: Producer) -> None:
+def test_a_clock_that_was_put_back_holds_up_nothing(channel: Channel, producer: Producer) -> None:
     Channel.objects.filter(pk=channel.pk).update(release_per_second=20)
     ChannelState.objects.filter(channel=channel).update(released_until=at(3600))
     make_scheduled(channel, producer, "m", scheduled_for=at(0))
 
-    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).is_empty
-    ChannelState.objects.filter(channel=channel).update(released_until=at(1))
-    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1.1)).messages == 1
+    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).messages == 1
