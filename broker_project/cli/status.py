@@ -64,4 +64,4 @@ def _table(written: State | None) -> list[str]:
         (part.name, part.state, f"pid {part.pid or '-'}", f"restarts {part.restarts}", part.address)
         for part in (written.parts if written else [])
     ]
-    return ["  {:<17}{:<12}{:<13}{:<13}{}".format(*row).rstrip() for row in rows]
+    return ["  {:<19}{:<12}{:<13}{:<13}{}".format(*row).rstrip() for row in rows]
