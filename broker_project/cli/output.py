@@ -70,7 +70,7 @@ def logs_dir(data_dir: Path) -> Path:
 
 def prefixed(name: str, text: str) -> str:
     """The same colour for the same name every time; none where it would end up in a file."""
-    prefix = f"{name:<18}|"
+    prefix = f"{name:<16}|"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return f"{prefix} {text}"
     return f"\033[{COLOURS[crc32(name.encode()) % len(COLOURS)]}m{prefix}\033[0m {text}"
