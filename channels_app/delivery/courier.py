@@ -22,7 +22,7 @@ from channels_app.delivery.measure import measure
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.settle import Settled, settle
 from channels_app.delivery.settler import Settler
-from channels_app.delivery.target import Target, read_target, turn_at
+from channels_app.delivery.target import Target, count_in_flight, read_target, turn_at
 from channels_app.delivery.turn import Hand, Turn
 from channels_app.delivery.webhook import send
 from channels_app.reasons import Reason
@@ -30,8 +30,8 @@ from channels_app.reasons import Reason
 log = structlog.get_logger(__name__)
 
 TURN_SECONDS = 1.0
-# Another process has its turn; what became ready after its last look must not wait for the sweep.
-TAKEN_SECONDS = 0.05
+# Other processes have tries under way in all its slots: their answers ring for them, not for us.
+HELD_UP_SECONDS = 0.05
 PAUSE_SECONDS = 0.005
 # Payloads of all consumers together that a process holds.
 MOST_BYTES_IN_HAND = 64 * 1024 * 1024
@@ -98,14 +98,15 @@ class Courier:
         unsettled = hand.unsettled
         async with self.pool.connection() as connection, turn_at(connection, consumer_id) as is_ours:
             if not is_ours:
-                return Ended(TAKEN_SECONDS)
+                # Whoever has it looks once more after its end: what we were rung for is found by that look.
+                return NO_NEED
             target = await read_target(connection, consumer_id)
             if target is None or target.is_open:
                 return NO_NEED
             if target.streak:
                 self._failing.add(consumer_id)
-            elsewhere = max(0, target.in_flight - unsettled)
-            turn = Turn(target, hand, elsewhere=elsewhere, now=asyncio.get_running_loop().time())
+            turn = Turn(target, hand, now=asyncio.get_running_loop().time())
+            turn.elsewhere = max(0, target.in_flight - unsettled)
             if target.is_half_open:
                 await self._probe(connection, turn, hand)
                 return NO_NEED
@@ -127,6 +128,9 @@ class Courier:
         while loop.time() < deadline:
             if hand.is_closed:
                 return NO_NEED
+            if turn.elsewhere:
+                unsettled = hand.unsettled
+                turn.elsewhere = max(0, await count_in_flight(connection, turn.target.consumer_id) - unsettled)
             room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
             if room >= (1 if paused else turn.worth):
                 if not await self._take(connection, turn, room):
@@ -137,7 +141,7 @@ class Courier:
             elif paused >= turn.patience_seconds:
                 # Held up by others, it would wait for an answer of its own in vain.
                 hand.is_hungry = hand.under_way > 0
-                return HUNGRY if hand.is_hungry else Ended(TAKEN_SECONDS)
+                return HUNGRY if hand.is_hungry else Ended(HELD_UP_SECONDS)
             else:
                 await asyncio.sleep(PAUSE_SECONDS)
                 paused += PAUSE_SECONDS

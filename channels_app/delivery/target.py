@@ -18,6 +18,7 @@ _TAKE_TURN = "SELECT pg_try_advisory_lock(%s)"
 _END_TURN = "SELECT pg_advisory_unlock(%s)"
 TURN_LOCK = 7_004 << 40
 
+_IN_FLIGHT = "SELECT count(*) FROM delivery_job WHERE consumer_id = %s AND status = 1002"
 _READ = """
 SELECT k.id AS consumer_id, k.public_id AS consumer, c.public_id AS channel, k.callback_url, k.token AS sealed_token,
        k.signing_secret AS sealed_secret,
@@ -120,3 +121,8 @@ async def read_target(connection: AsyncConnection, consumer_id: int) -> Target |
     async with connection.cursor(row_factory=class_row(Target)) as cursor:
         await cursor.execute(_READ, (consumer_id,))
         return await cursor.fetchone()
+
+
+async def count_in_flight(connection: AsyncConnection, consumer_id: int) -> int:
+    row = await (await connection.execute(_IN_FLIGHT, (consumer_id,))).fetchone()
+    return int(row[0]) if row else 0

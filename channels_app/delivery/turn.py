@@ -48,9 +48,10 @@ class Hand:
 
 
 class Turn:
-    def __init__(self, target: Target, hand: Hand, *, elsewhere: int, now: float) -> None:
-        """`elsewhere` counts the tries that other processes have under way."""
-        self.target, self._hand, self._elsewhere = target, hand, elsewhere
+    def __init__(self, target: Target, hand: Hand, *, now: float) -> None:
+        self.target, self._hand = target, hand
+        # Tries that other processes have under way: the turn was theirs a moment ago.
+        self.elsewhere = 0
         self.slots = min(target.slots, target.max_in_flight)
         burst = target.rate_burst or 1.0
         tokens = burst if target.rate_tokens is None else min(burst, target.rate_tokens)
@@ -59,7 +60,7 @@ class Turn:
     def room(self, now: float) -> int:
         """How many may be claimed now."""
         self._learn()
-        free = self.slots - self._elsewhere - self._hand.under_way
+        free = self.slots - self.elsewhere - self._hand.under_way
         unsettled = MOST_UNSETTLED - self._hand.unsettled
         return max(0, int(min(free, unsettled, self.rate.allowed(now), MOST_CLAIMED)))
 
@@ -71,7 +72,7 @@ class Turn:
     @property
     def patience_seconds(self) -> float:
         """For how long it waits without a free slot."""
-        return FULL_SECONDS if self._hand.is_quick else 0.0
+        return FULL_SECONDS if self._hand.is_quick or self.elsewhere else 0.0
 
     @property
     def is_spent(self) -> bool:

@@ -59,11 +59,13 @@ def target(**changed: Any) -> Target:
     ],
 )
 def test_room_is_what_slots_rate_and_settling_leave(of: Target, hand: Hand, elsewhere: int, room: int) -> None:
-    assert Turn(of, hand, elsewhere=elsewhere, now=0.0).room(0.0) == room
+    turn = Turn(of, hand, now=0.0)
+    turn.elsewhere = elsewhere
+    assert turn.room(0.0) == room
 
 
 def test_a_spent_rate_says_when_the_next_may_go() -> None:
-    turn = Turn(target(rate_per_second=2.0, rate_burst=2.0), Hand(), elsewhere=0, now=0.0)
+    turn = Turn(target(rate_per_second=2.0, rate_burst=2.0), Hand(), now=0.0)
     turn.rate.spend(turn.room(0.0))
 
     assert (turn.room(0.0), turn.is_spent, turn.rate.wait_seconds) == (0, True, 0.5)
@@ -72,8 +74,8 @@ def test_a_spent_rate_says_when_the_next_may_go() -> None:
 
 def test_only_what_changed_is_written_down() -> None:
     quiet, learned = (
-        Turn(target(), Hand(), elsewhere=0, now=0.0),
-        Turn(target(), Hand(seen=[QUICK]), elsewhere=0, now=0.0),
+        Turn(target(), Hand(), now=0.0),
+        Turn(target(), Hand(seen=[QUICK]), now=0.0),
     )
     quiet.room(0.0)
     learned.room(0.0)
@@ -86,6 +88,6 @@ def test_only_a_quick_consumer_is_waited_for() -> None:
     quick, slow = Hand(under_way=1), Hand(under_way=1)
     quick.answered(QUICK)
     slow.answered(Outcome(reason=None, duration_ms=400))
-    turns = [Turn(target(), hand, elsewhere=0, now=0.0) for hand in (quick, slow, Hand())]
+    turns = [Turn(target(), hand, now=0.0) for hand in (quick, slow, Hand())]
 
     assert [(turn.worth, turn.patience_seconds) for turn in turns] == [(5, FULL_SECONDS), (1, 0.0), (1, 0.0)]
