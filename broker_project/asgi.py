@@ -1,7 +1,5 @@
 """The application that the web server runs: the frame with the broadcast door, then Django in threads."""
 
-import gc
-
 from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
@@ -13,6 +11,7 @@ from broker_project.api import health, metrics
 from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.express import open_express
 from broker_project.api.frame import Frame
+from broker_project.lib.garbage import leave_what_is_loaded
 from channels_app.api import keys, readiness
 from channels_app.known import keep_fresh
 from channels_app.metrics.sources import SOURCES
@@ -34,6 +33,4 @@ application = Frame(
 
 open_express(broadcast.plain)
 
-# What is here stays: looking through it for garbage again and again is time lost for requests.
-gc.collect()
-gc.freeze()
+leave_what_is_loaded()

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from broker_project.lib.async_pool import async_pool
 from broker_project.lib.egress import allowed_from
+from broker_project.lib.garbage import leave_what_is_loaded
 from channels_app.delivery.courier import Courier, Ended
 from channels_app.delivery.webhook import open_session
 from channels_app.doorbell import ring_deliver, ring_promote
@@ -66,6 +67,7 @@ def delivery_loop() -> DeliveryLoop:
     with _Holder.lock:
         if _Holder.loop is None:
             _Holder.loop = DeliveryLoop()
+            leave_what_is_loaded()
         return _Holder.loop
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 from celery import shared_task
-from celery.signals import task_postrun, worker_shutdown
+from celery.signals import task_postrun, worker_ready, worker_shutdown
 from django.db import OperationalError
 from psycopg_pool import PoolTimeout
 
@@ -162,6 +162,13 @@ def report_delivery_progress() -> None:
 @task_postrun.connect
 def count_sweep(task: Any, state: str | None, **_kwargs: Any) -> None:
     count_run(task.name, state or "")
+
+
+@worker_ready.connect
+def open_loop(sender: Any, **_kwargs: Any) -> None:
+    """Before the first ring: a message due right after a start need not wait for it."""
+    if "delivery" in sender.app.amqp.queues.consume_from:
+        delivery_loop()
 
 
 @worker_shutdown.connect
