@@ -8,6 +8,7 @@ lost, and a consumer that is busy for a second costs one task, not a hundred.
 import math
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -16,6 +17,7 @@ import structlog
 
 from broker_project.celery import app
 from broker_project.lib.redis_client import redis_client
+from channels_app.delivery.work import Work
 from channels_app.metrics.activity import count_rings
 
 log = structlog.get_logger(__name__)
@@ -29,6 +31,8 @@ EXPIRES_SECONDS = 10.0
 SOON_SECONDS = 35.0
 DELIVER_GRAIN_SECONDS = 0.05
 PROMOTE_GRAIN_SECONDS = 0.1
+# Where web processes hear of jobs for those who wait for an answer: consumers' ids, by commas.
+READY_FOR_PULL = "ready-for-pull"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Doorbell:
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
         self._rung: dict[Bell, None] = {}
+        self._hinted: set[int] = set()
         self._changed = threading.Condition()
         threading.Thread(target=self._work, name="doorbell", daemon=True).start()
 
@@ -64,6 +69,12 @@ class Doorbell:
             return
         with self._changed:
             self._rung[bell] = None
+            self._changed.notify()
+
+    def hint(self, consumer_ids: Iterable[int]) -> None:
+        """Those who ask us have something to ask for."""
+        with self._changed:
+            self._hinted.update(consumer_ids)
             self._changed.notify()
 
     def answer(self, bell: Bell) -> None:
@@ -76,14 +87,17 @@ class Doorbell:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._rung))
+                self._changed.wait_for(lambda: bool(self._rung or self._hinted))
                 bells, self._rung = list(self._rung), {}
-            time.sleep(self._send(bells))
+                hinted, self._hinted = self._hinted, set()
+            time.sleep(self._send(bells, hinted))
 
-    def _send(self, bells: list[Bell]) -> float:
+    def _send(self, bells: list[Bell], hinted: set[int]) -> float:
         """Says for how long the next are gathered."""
-        pause = GATHER_MERGED_SECONDS
+        pause = GATHER_SECONDS if hinted else GATHER_MERGED_SECONDS
         try:
+            if hinted:
+                self._client.publish(READY_FOR_PULL, ",".join(map(str, hinted)))
             for bell in list(bells):
                 if self._hang(bell):
                     pause = GATHER_SECONDS
@@ -138,6 +152,13 @@ def ring_deliver(consumer_id: int, in_seconds: float = 0.0) -> None:
     bell = deliver_bell(consumer_id)
     if in_seconds < SOON_SECONDS:
         doorbell().ring(bell.later(in_seconds, DELIVER_GRAIN_SECONDS) if in_seconds else bell)
+
+
+def ring_work(work: Work) -> None:
+    for consumer_id in work.push:
+        ring_deliver(consumer_id)
+    if work.pull:
+        doorbell().hint(work.pull)
 
 
 def ring_promote(in_seconds: float) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -29,20 +30,31 @@ def at_hand(kind: str, public_id: str) -> Entry | None:
 
 async def known(kind: str, public_id: str) -> Entry | None:
     """The live channel or producer with this id."""
+    ask = registry().channel if kind == "channel" else registry().producer
+    return await _known(public_id, (kind, public_id), lambda: ask(public_id))
+
+
+async def known_consumer(channel_id: int, public_id: str) -> Entry | None:
+    """The live consumer of this channel."""
+    key = ("consumer", channel_id, public_id)
+    return await _known(public_id, key, lambda: registry().consumer(channel_id, public_id))
+
+
+async def _known(public_id: str, key: tuple[Hashable, ...], ask: Callable[[], Entry | None]) -> Entry | None:
     if not PUBLIC_ID.fullmatch(public_id):
         return None
-    reliable, entry = registry().at_hand(kind, public_id)
+    reliable, entry = registry().at_hand(*key)
     if reliable:
         return entry
     if _away.is_set():
         raise StorageAway
-    return await asyncio.get_running_loop().run_in_executor(_threads(), _ask, kind, public_id)
+    return await asyncio.get_running_loop().run_in_executor(_threads(), _asked, ask)
 
 
-def _ask(kind: str, public_id: str) -> Entry | None:
+def _asked(ask: Callable[[], Entry | None]) -> Entry | None:
     close_old_connections()
     try:
-        return registry().channel(public_id) if kind == "channel" else registry().producer(public_id)
+        return ask()
     except (Error, PoolTimeout) as error:
         raise StorageAway from error
 

@@ -19,6 +19,7 @@ from django.conf import settings
 from broker_project.api.token_bucket import Limit
 from channels_app.models import ApiKey, Channel, Consumer, Producer, RegistryVersion
 from channels_app.models.api_key import hash_key
+from channels_app.models.consumer import ConsumerType, PullMode
 
 MOST_ENTRIES = 100_000
 _OF_A_CHANNEL = (
@@ -45,6 +46,10 @@ class Entry:
     partitions: int = 1
     delayed_messaging: bool = True
     spread_seconds: float | None = None
+    # Of a consumer only: how it gets its jobs (push, lease, index), for how long it has them, and how many at most.
+    mode: str = ""
+    ack_timeout_seconds: float = 60.0
+    cap: int = 0
 
     def opened_by(self, token: str) -> bool:
         return hmac.compare_digest(self._secret, token.encode())
@@ -72,7 +77,7 @@ class Registry:
 
     def consumer(self, channel_id: int, public_id: str) -> Entry | None:
         rows = Consumer.objects.filter(channel_id=channel_id).named(public_id)
-        return self._known(("consumer", channel_id, public_id), lambda: _entry(rows))
+        return self._known(("consumer", channel_id, public_id), lambda: _consumer(rows))
 
     def api_key(self, text: str) -> int | None:
         """The id of the live key with this text."""
@@ -80,9 +85,8 @@ class Registry:
         rows = ApiKey.objects.live().filter(hash=digest).values_list("pk", flat=True)
         return self._known(("api_key", digest), rows.first)
 
-    def at_hand(self, kind: str, public_id: str) -> tuple[bool, Entry | None]:
+    def at_hand(self, *key: Hashable) -> tuple[bool, Entry | None]:
         """What is known without asking anybody, and whether that is to be relied on: for the event loop."""
-        key = (kind, public_id)
         fresh = time.monotonic() - self._read_at < self._max_age_seconds
         entries = self._entries
         return fresh and key in entries, entries.get(key)
@@ -130,6 +134,15 @@ def _channel(public_id: str) -> Entry | None:
         delayed_messaging=row.delayed_messaging,
         spread_seconds=row.spread_seconds,
     )
+
+
+def _consumer(rows: Any) -> Entry | None:
+    row = rows.first()
+    if row is None:
+        return None
+    mode = row.pull_mode if row.type == ConsumerType.PULL else row.type
+    cap = row.unacked_cap if mode == PullMode.INDEX else row.in_flight_cap
+    return Entry(row.pk, row.token, _limit(row), mode=mode, ack_timeout_seconds=row.ack_timeout_seconds, cap=cap)
 
 
 def _entry(rows: Any) -> Entry | None:

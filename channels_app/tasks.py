@@ -13,7 +13,7 @@ from broker_project.lib.pg_lock import only_one
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out, ring_work
 from channels_app.metrics.activity import count_moved, count_run
 from channels_app.models import Operation, Progress
 from channels_app.operations import runner
@@ -71,8 +71,8 @@ def fan_out_left_over() -> None:
 
 def _fan_out_round() -> int:
     done = [fanout.fan_out(channel_id) for channel_id in fanout.waiting_channels()]
-    for consumer_id in frozenset().union(*(one.consumer_ids for one in done)):
-        ring_deliver(consumer_id)
+    for one in done:
+        ring_work(one.work)
     moved = sum(one.messages for one in done)
     count_moved("fan_out", moved)
     return moved
@@ -97,14 +97,12 @@ def _came_while_it_hung(ended: Ended, consumer_id: int) -> bool:
 
 @shared_task(name="channels_app.promote_due", **RETRIED)
 def promote_due() -> None:
-    for consumer_id in sweeps.promote_due():
-        ring_deliver(consumer_id)
+    ring_work(sweeps.promote_due())
 
 
 @shared_task(name="channels_app.take_back_lost", **RETRIED)
 def take_back_lost() -> None:
-    for consumer_id in sweeps.take_back_lost():
-        ring_deliver(consumer_id)
+    ring_work(sweeps.take_back_lost())
 
 
 @shared_task(name="channels_app.ring_ready", **RETRIED)

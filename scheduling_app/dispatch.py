@@ -11,6 +11,7 @@ from django.conf import settings
 
 from broker_project.lib.prepared import fetch
 from channels_app.delivery.fanout import MAKE_JOBS
+from channels_app.delivery.work import WHO, Work
 from channels_app.models.channel import MAX_PARTITIONS
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -95,8 +96,8 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     FROM ended, clock WHERE s.id = ended.scheduled_id
 )
 SELECT (SELECT count(*) FROM ended WHERE reason IS NULL), (SELECT count(*) FROM ended WHERE reason IS NOT NULL),
-       (SELECT array_agg(DISTINCT consumer_id) FROM made),
-       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8) FROM ended, clock WHERE reason IS NULL)
+       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8) FROM ended, clock WHERE reason IS NULL),
+       work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
 # What the release rate holds back counts as due when it may go.
@@ -148,12 +149,12 @@ class Lane:
 
 @dataclass(frozen=True)
 class Dispatched:
-    """How many became messages, how many could not, who has work now, and how late each was."""
+    """How many became messages, how many could not, how late each was, and who has work now."""
 
     messages: int
     refused: int
-    consumer_ids: frozenset[int]
     lags: list[float]
+    work: Work
 
     @property
     def is_empty(self) -> bool:
@@ -168,8 +169,8 @@ def dispatch_batch(lane: Lane, *, now: datetime | None = None) -> Dispatched:
         "most": settings.SCHEDULER_BATCH_SIZE,
         "now": now,
     }
-    messages, refused, consumer_ids, lags = fetch(_DISPATCH, parameters)[0]
-    return Dispatched(messages, refused, frozenset(consumer_ids or ()), lags or [])
+    messages, refused, lags, *who = fetch(_DISPATCH, parameters)[0]
+    return Dispatched(messages, refused, lags or [], Work.of(*who))
 
 
 def next_due_in(lane: Lane, *, now: datetime | None = None) -> float | None:

@@ -7,7 +7,7 @@ from celery import shared_task
 from django.conf import settings
 
 from broker_project.lib.pg_lock import only_one
-from channels_app.doorbell import doorbell, ring_deliver
+from channels_app.doorbell import doorbell, ring_work
 from channels_app.metrics.activity import count_moved
 from channels_app.tasks import RETRIED
 from scheduling_app import dispatch, gone
@@ -56,8 +56,7 @@ def _drain(lane: Lane) -> None:
     while time.monotonic() < deadline:
         done = dispatch.dispatch_batch(lane)
         count_lags(lane.channel_id, done.lags)
-        for consumer_id in done.consumer_ids:
-            ring_deliver(consumer_id)
+        ring_work(done.work)
         wait = dispatch.next_due_in(lane)
         if wait is None or wait > NEAR_SECONDS:
             return

@@ -4,10 +4,11 @@ Slow uploads wait here, in the event loop, and hold no thread. What must be fast
 Django is busy (health, the broadcast door) is a Route; everything else goes to Django's threads.
 """
 
+import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import structlog
@@ -44,6 +45,8 @@ class Request:
     body: bytes
     # Whose connection this is; a trusted proxy's word counts.
     address: str = ""
+    # Set when the client has left; only where the route is watched.
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Route:
     max_bytes: int = 0
     signed: bool = True
     quiet: bool = False
+    # The handler may take long: it wants to know when its client has left.
+    watched: bool = False
     # Held around the rest of the request, before its body is read: for bodies that a stranger may not send us.
     gate: Callable[[Request], AbstractAsyncContextManager[None]] | None = None
 
@@ -131,18 +136,36 @@ class Frame:
             await self.fallback(_for_django(scope, body), replay(body), sender)
         else:
             sender.quiet = route.quiet
-            await sender.reply(await _handle(route, scope, body))
+            request = _request(scope, body)
+            async with _watching(request.gone, receive) if route.watched else nullcontext():
+                reply = await _handle(route, request)
+            await sender.reply(reply)
 
     def _check_signature(self, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
         header = b",".join(value for name, value in headers if name == b"x-broker-signature")
         signing.verify(header.decode("latin1"), body, secrets=self.secrets, now=time.time())
 
 
-async def _handle(route: Route, scope: HTTPScope, body: bytes) -> Reply:
-    if scope["method"] not in route.methods:
+@asynccontextmanager
+async def _watching(gone: asyncio.Event, receive: ASGIReceiveCallable) -> AsyncIterator[None]:
+    """After the body nothing comes but the word that the client has left."""
+
+    async def watch() -> None:
+        await receive()
+        gone.set()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watcher.cancel()
+
+
+async def _handle(route: Route, request: Request) -> Reply:
+    if request.method not in route.methods:
         reply = Reply.problem(MethodNotAllowed())
         return Reply(reply.status, reply.body, reply.content_type, [(b"allow", ", ".join(route.methods).encode())])
-    return await route.handler(_request(scope, body))
+    return await route.handler(request)
 
 
 def _request(scope: HTTPScope, body: bytes) -> Request:

@@ -11,7 +11,7 @@ from functools import partial
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from broker_project.api import express, problems
+from broker_project.api import ending, express, problems
 from broker_project.api.express import Plain
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.ids import new_id
@@ -132,6 +132,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.data_received(after)
 
     def shutdown(self) -> None:
+        ending.end()
         self._is_last = True
         if self._short is None:
             super().shutdown()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from broker_project.lib.prepared import fetch
+from channels_app.delivery.work import WHO, Work
 
 MOST_JOBS = 2_000
 
@@ -47,7 +48,7 @@ WITH taken AS MATERIALIZED (
     UPDATE message SET status = 101, dispatched_at = now(), sequence = numbered.sequence
     FROM numbered WHERE message.id = numbered.id RETURNING message.id
 )
-SELECT (SELECT count(*) FROM moved), (SELECT array_agg(DISTINCT consumer_id) FROM made)
+SELECT (SELECT count(*) FROM moved), work.* FROM ({WHO}) AS work
 """  # noqa: S608
 _CONSUMERS = "SELECT count(*) FROM consumer WHERE channel_id = %s::bigint AND deleted_at IS NULL"
 
@@ -69,7 +70,7 @@ class FannedOut:
     """How many messages were dispatched, and who has work now."""
 
     messages: int
-    consumer_ids: frozenset[int]
+    work: Work
 
 
 def waiting_channels() -> list[int]:
@@ -84,5 +85,5 @@ def fan_out(channel_id: int) -> FannedOut:
     """One batch of one channel, in one transaction."""
     consumers = fetch(_CONSUMERS, [channel_id])[0][0]
     most = MOST_JOBS // max(1, consumers) or 1
-    messages, consumer_ids = fetch(_FAN_OUT, {"channel": channel_id, "most": most})[0]
-    return FannedOut(messages, frozenset(consumer_ids or ()))
+    messages, *who = fetch(_FAN_OUT, {"channel": channel_id, "most": most})[0]
+    return FannedOut(messages, Work.of(*who))

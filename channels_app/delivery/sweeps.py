@@ -3,6 +3,7 @@
 from django.db import connection, transaction
 
 from broker_project.lib.prepared import fetch
+from channels_app.delivery.work import WHO, Work
 from channels_app.metrics.activity import count_moved
 
 MOST = 1_000
@@ -11,29 +12,31 @@ FOLD_LOCK = 7003
 MOST_FOLDED = 50_000
 
 # Retries whose time has come are ready from now on.
-_PROMOTE = """
+_PROMOTE = f"""
 WITH due AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE status = 1001 AND next_attempt_at <= now()
     ORDER BY next_attempt_at LIMIT %s::bigint FOR UPDATE SKIP LOCKED
+), made AS (
+    UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = due.id RETURNING consumer_id
 )
-UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = due.id RETURNING consumer_id
-"""
+SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
+"""  # noqa: S608
 
 # A lease that ran out is a worker lost, not a failure of the consumer; ten in a row, and the job is to blame.
-_EXPIRE = """
+_EXPIRE = f"""
 WITH lost AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now()
     ORDER BY id LIMIT %s::bigint FOR UPDATE SKIP LOCKED
-), moved AS (
+), made AS (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
            status = CASE WHEN losses + 1 >= %s::int THEN 1004 ELSE 1001 END,
            reason = CASE WHEN losses + 1 >= %s::int THEN 'poison' ELSE reason END
     FROM lost WHERE delivery_job.id = lost.id RETURNING delivery_job.id, attempt, consumer_id
 ), kept AS (
-    INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms) SELECT id, attempt, 'worker_lost', 0 FROM moved
+    INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms) SELECT id, attempt, 'worker_lost', 0 FROM made
 )
-SELECT consumer_id FROM moved
-"""
+SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
+"""  # noqa: S608
 
 _FOLD = """
 WITH gone AS (
@@ -87,12 +90,11 @@ def has_ready_jobs(consumer_id: int) -> bool:
     return bool(fetch(_HAS_READY, [consumer_id]))
 
 
-def promote_due() -> set[int]:
-    """Returns the consumers that have work now."""
+def promote_due() -> Work:
     return _drain("promote_due", _PROMOTE, [MOST])
 
 
-def take_back_lost() -> set[int]:
+def take_back_lost() -> Work:
     return _drain("take_back_lost", _EXPIRE, [MOST, POISON_LOSSES, POISON_LOSSES])
 
 
@@ -111,11 +113,11 @@ def _fold_some() -> int:
         return int(cursor.fetchone()[0])
 
 
-def _drain(sweep: str, statement: str, parameters: list[int]) -> set[int]:
-    consumers: set[int] = set()
+def _drain(sweep: str, statement: str, parameters: list[int]) -> Work:
+    work = Work()
     while True:
-        rows = fetch(statement, parameters)
-        count_moved(sweep, len(rows))
-        consumers |= {row[0] for row in rows}
-        if len(rows) < MOST:
-            return consumers
+        moved, *who = fetch(statement, parameters)[0]
+        count_moved(sweep, moved)
+        work |= Work.of(*who)
+        if moved < MOST:
+            return work

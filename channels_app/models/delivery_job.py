@@ -53,7 +53,15 @@ class DeliveryJob(models.Model):
     failures = models.IntegerField(db_default=0)
     losses = models.IntegerField(db_default=0)
     next_attempt_at = models.DateTimeField(null=True)
+    # Until then it is its holder's: a worker that sends it, or a consumer that has it and has not acknowledged.
     lease_until = models.DateTimeField(null=True)
+    # When the consumer got it, and said that it began; of the attempt under way, or of the last. With a worker: NULL.
+    received_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    device_id = models.CharField(max_length=255, null=True)
+    # The device's own clock, kept beside ours.
+    device_started_at = models.DateTimeField(null=True)
+    device_completed_at = models.DateTimeField(null=True)
     reason = models.CharField(max_length=16, null=True, choices=REASONS)
     created_at = models.DateTimeField(db_default=Now())
     # Not delivered after this, whatever holds it up: DEAD, expired.
@@ -82,8 +90,10 @@ class DeliveryJob(models.Model):
             models.Index(fields=["message"], name="job_by_message"),
         ]
         constraints = [
+            # What was polled by index is held without a lease.
             models.CheckConstraint(
-                name="job_leased_while_in_flight", condition=~Q(status=1002) | Q(lease_until__isnull=False)
+                name="job_held_while_in_flight",
+                condition=~Q(status=1002) | Q(lease_until__isnull=False) | Q(received_at__isnull=False),
             ),
             models.CheckConstraint(name="job_dead_has_a_reason", condition=~Q(status=1004) | Q(reason__isnull=False)),
         ]
@@ -106,6 +116,7 @@ class DeliveryAttempt(models.Model):
     error = models.TextField(db_default="")
     answer = models.TextField(db_default="")
     duration_ms = models.IntegerField()
+    device_id = models.CharField(max_length=255, null=True)
     finished_at = models.DateTimeField(db_default=Now())
 
     class Meta:

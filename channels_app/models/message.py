@@ -84,6 +84,10 @@ class Message(Content, models.Model):
             models.Index(fields=["channel", "id"], name="message_by_channel"),
             # The messages that wait for fan-out; empty when all is well.
             models.Index(fields=["channel", "id"], condition=Q(status=100), name="message_waiting"),
+            # For those who poll by index.
+            models.Index(
+                fields=["channel", "sequence"], condition=Q(sequence__isnull=False), name="message_by_sequence"
+            ),
         ]
 
     def __str__(self) -> str:

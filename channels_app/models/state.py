@@ -56,6 +56,10 @@ class ConsumerState(models.Model):
     # The rate limit's bucket, as it was when last written.
     rate_tokens = models.FloatField(null=True)
     rate_at = models.DateTimeField(null=True)
+    # Of one that polls by index: everything up to here is acknowledged, everything up to there was handed out.
+    acked_index = models.BigIntegerField(db_default=0)
+    sent_index = models.BigIntegerField(db_default=0)
+    notified_at = models.DateTimeField(null=True)
 
     objects = StateManager()
 
@@ -71,6 +75,11 @@ class ConsumerState(models.Model):
 
     class Meta:
         db_table = "consumer_state"
+        constraints = [
+            models.CheckConstraint(
+                name="consumer_acked_was_sent", condition=models.Q(acked_index__lte=models.F("sent_index"))
+            )
+        ]
 
     @property
     def status(self) -> str:

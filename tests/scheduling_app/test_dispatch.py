@@ -68,7 +68,7 @@ def test_a_message_carries_everything_and_has_its_jobs(channel: Channel, produce
     kept = {name: getattr(message, name) for name in content} | {"payload": bytes(message.payload)}
     assert kept == content
     assert (message.status, message.producer_id) == (101, producer.pk)
-    assert done.consumer_ids == consumers
+    assert done.work.push == consumers
     jobs = DeliveryJob.objects.filter(message=message)
     assert set(jobs.values_list("consumer_id", "partition", "priority")) == {(one, 3, 7) for one in consumers}
     scheduled.refresh_from_db()
