@@ -23,6 +23,8 @@ _CLOCK = "clock AS (SELECT coalesce(%(now)s::timestamptz, now()) AS now)"
 # The order is that of the index scheduled_due. Locked rows are somebody's who changes them: they are looked at again.
 # A release that lies ahead is of a clock that was put back since.
 # What goes out is what was locked: the table read again would show an older version to this statement.
+# Keys are joined by due.channel_id, not by the channel's number: of a channel that is younger than the statistics the
+# planner would expect one key, and read all of them for each row of the batch.
 # A row whose channel is gone is cancelled; one whose id has become another's is set aside. Neither holds up the rest.
 _DISPATCH = f"""
 WITH {_CLOCK}, release AS MATERIALIZED (
@@ -34,7 +36,7 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     FROM clock, channel JOIN channel_state state ON state.channel_id = channel.id
     WHERE channel.id = %(channel)s::bigint AND channel.release_per_second IS NOT NULL FOR UPDATE OF state
 ), due AS MATERIALIZED (
-    SELECT id, producer_id, message_id, payload, content_type, priority, headers, partition, due_at
+    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, due_at
     FROM scheduled_message
     WHERE channel_id = %(channel)s::bigint AND partition = %(partition)s::smallint AND status = 100
       AND due_at <= (SELECT now FROM clock)
@@ -56,7 +58,7 @@ WITH {_CLOCK}, release AS MATERIALIZED (
            CASE WHEN channel.id IS NULL OR channel.deleted_at IS NOT NULL THEN 'channel_gone'
                 WHEN key.row_id IS NULL THEN 'id_taken' END AS reason
     FROM fits JOIN due ON due.id = fits.id LEFT JOIN channel ON channel.id = %(channel)s::bigint
-    LEFT JOIN message_key key ON key.channel_id = %(channel)s::bigint AND key.message_id = due.message_id
+    LEFT JOIN message_key key ON key.channel_id = due.channel_id AND key.message_id = due.message_id
          AND key.scheduled AND key.row_id = due.id
 ), movable AS MATERIALIZED (
     SELECT nextval('message_id_seq'::regclass) AS id, ordered.scheduled_id FROM (
@@ -85,7 +87,7 @@ WITH {_CLOCK}, release AS MATERIALIZED (
 ), keyed AS (
     UPDATE message_key key SET scheduled = false, row_id = numbered.id
     FROM numbered JOIN due ON due.id = numbered.scheduled_id
-    WHERE key.channel_id = %(channel)s::bigint AND key.message_id = due.message_id
+    WHERE key.channel_id = due.channel_id AND key.message_id = due.message_id
 ), ended AS MATERIALIZED (
     SELECT judged.* FROM judged LEFT JOIN numbered USING (scheduled_id)
     WHERE reason IS NOT NULL OR numbered.id IS NOT NULL

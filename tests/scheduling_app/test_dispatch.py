@@ -1,8 +1,10 @@
 """What is due becomes messages: in order, once, never early, whatever the clock says."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from channels_app import counts
@@ -194,3 +196,41 @@ def test_a_clock_that_was_put_back_holds_up_nothing(channel: Channel, producer: 
     make_scheduled(channel, producer, "m", scheduled_for=at(0))
 
     assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(1)).messages == 1
+
+
+def test_a_batch_reads_only_its_own_keys_before_the_statistics_know_its_channel(
+    channel: Channel, producer: Producer, settings: Any
+) -> None:
+    """Younger than the last ANALYZE, a channel of many keys looks to the planner like a channel of one."""
+    settings.SCHEDULER_BATCH_SIZE = 20
+    fill_keys(make_channel("old"), 2_000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE message_key")
+    fill_keys(channel, 2_000)
+    for number in range(20):
+        make_scheduled(channel, producer, f"due-{number}", scheduled_for=at(1))
+
+    before = keys_read()
+    assert dispatch.dispatch_batch(Lane(channel.pk, 0), now=at(10)).messages == 20
+
+    assert keys_read() - before <= 4 * 20
+
+
+def fill_keys(channel: Channel, number: int) -> None:
+    MessageKey.objects.bulk_create(
+        [MessageKey(channel_id=channel.pk, message_id=f"k-{place}", row_id=-place) for place in range(number)]
+    )
+
+
+# Fetched by this transaction, from the table and from its index.
+KEYS_READ = """
+SELECT pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid) + (
+    SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint FROM pg_index WHERE indrelid = c.oid
+) FROM pg_class c WHERE relname = 'message_key'
+"""
+
+
+def keys_read() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(KEYS_READ)
+        return int(cursor.fetchone()[0])
