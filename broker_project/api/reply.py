@@ -22,6 +22,8 @@ class Reply:
 
     @classmethod
     def problem(cls, error: BrokerError, headers: Sequence[tuple[bytes, bytes]] = (), **more: object) -> "Reply":
+        if error.errors:
+            more = {"errors": error.errors, **more}
         body = problems.encode(error.status, error.code, error.detail, **more)
         wait = error.retry_after_seconds or (problems.RETRY_AFTER_SECONDS if error.status == 503 else None)
         retry = [(b"retry-after", str(wait).encode())] if wait else []

@@ -50,7 +50,7 @@ class Content:
     @property
     def header_texts(self) -> dict[str, str]:
         """Values are kept as a character for each byte; most producers mean UTF-8."""
-        return {name: _as_text(value) for name, value in self.headers.items()}
+        return {name: as_text(value) for name, value in self.headers.items()}
 
     @property
     def payload_base64(self) -> str:
@@ -116,7 +116,7 @@ class MessageKey(models.Model):
         db_table = "message_key"
 
 
-def _as_text(value: str) -> str:
+def as_text(value: str) -> str:
     try:
         return value.encode("latin1").decode()
     except UnicodeError:

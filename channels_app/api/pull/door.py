@@ -67,8 +67,10 @@ def address(rest: str) -> re.Pattern[str]:
     return re.compile(rf"/channel/(?P<channel>[^/]+)/consumer/(?P<consumer>[^/]+)/{rest}")
 
 
-async def admit(request: Request, found: re.Match[str]) -> Admitted:
+async def admit(request: Request, path: re.Pattern[str]) -> Admitted:
     """Both tokens, or a refusal; guesses are paced."""
+    found = path.fullmatch(request.path)
+    assert found is not None
     tokens = {name: value.decode("latin1") for name, value in request.headers}
     try:
         channel = await known("channel", found["channel"])

@@ -1,0 +1,86 @@
+"""The desk of this process: its connections, its ear for hints, and its end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+
+import psycopg
+import redis
+import structlog
+from psycopg import AsyncConnection
+from psycopg_pool import PoolTimeout
+
+from broker_project.api.door_pool import door_pool
+from broker_project.api.ending import at_end
+from broker_project.api.exceptions import StorageAway
+from broker_project.lib.redis_client import listening_client
+from channels_app.doorbell import READY_FOR_PULL
+from channels_app.pull.desk import Desk
+from channels_app.pull.lease import Ask, Leased, lease, release, with_ready_jobs
+
+log = structlog.get_logger(__name__)
+
+# Redis is away: the look once a second stands behind it.
+REST_SECONDS = 1.0
+# The rest of the door's connections is for those who publish and acknowledge.
+_at_work = asyncio.Semaphore(2)
+_background: list[asyncio.Task[None]] = []
+
+
+@cache
+def desk() -> Desk:
+    return Desk(_lease, _release, _look)
+
+
+async def start_desk() -> None:
+    """Started with the web server; when that begins to stop, those who wait are answered."""
+    at_end(desk().close)
+    _background.extend([asyncio.create_task(_listen()), asyncio.create_task(desk().look_round())])
+
+
+async def stop_desk() -> None:
+    for task in _background:
+        task.cancel()
+    await asyncio.gather(*_background, return_exceptions=True)
+
+
+async def _listen() -> None:
+    """Hints of consumers that have work. Whatever happens to Redis, it is tried again."""
+    while True:
+        try:
+            async with listening_client() as client, client.pubsub() as heard:
+                await heard.subscribe(READY_FOR_PULL)
+                async for message in heard.listen():
+                    if message["type"] == "message":
+                        desk().hint(int(consumer_id) for consumer_id in message["data"].split(b","))
+        except (redis.RedisError, OSError) as error:
+            log.warning("desk.cannot_listen", error=type(error).__name__)
+        await asyncio.sleep(REST_SECONDS)
+
+
+async def _lease(ask: Ask) -> list[Leased]:
+    async with _connection() as connection:
+        return await lease(connection, ask)
+
+
+async def _release(jobs: Sequence[Leased]) -> None:
+    async with _connection() as connection:
+        await release(connection, jobs)
+    # Others may stand in line in another process.
+    log.info("lease.released", jobs=len(jobs), reason="the client had left")
+
+
+async def _look(consumer_ids: Sequence[int]) -> list[int]:
+    async with _connection() as connection:
+        return await with_ready_jobs(connection, consumer_ids)
+
+
+@asynccontextmanager
+async def _connection() -> AsyncIterator[AsyncConnection]:
+    try:
+        async with _at_work, door_pool().connection() as connection:
+            yield connection
+    except (psycopg.Error, PoolTimeout) as error:
+        log.error("desk.storage_away", error=type(error).__name__)
+        raise StorageAway from error
