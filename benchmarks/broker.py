@@ -108,15 +108,22 @@ class Broker:
 
     def channel(self, **urls: str) -> Channel:
         """A new channel with a push consumer for each URL."""
+        return self._channel({name: {"callbackUrl": url} for name, url in urls.items()})
+
+    def pulled(self) -> Channel:
+        """A new channel with one consumer that asks."""
+        return self._channel({"k": {"type": "pull"}})
+
+    def _channel(self, consumers: dict[str, dict[str, str]]) -> Channel:
         self._made += 1
         name = f"bench-{self._made}"
         self._put(f"/producer/{PRODUCER}", {"token": PRODUCER_TOKEN})
         self._put(f"/channel/{name}", {"token": CHANNEL_TOKEN})
-        for consumer, url in urls.items():
-            self._put(f"/channel/{name}/consumer/{consumer}", {"callbackUrl": url, "token": "mine"})
+        for consumer, fields in consumers.items():
+            self._put(f"/channel/{name}/consumer/{consumer}", {**fields, "token": "mine"})
         row_id = self.value("SELECT id FROM channel WHERE public_id = %(name)s", name=name)
-        consumers = self.database.execute("SELECT id FROM consumer WHERE channel_id = %s ORDER BY id", (row_id,))
-        return Channel(name, row_id, [row[0] for row in consumers])
+        rows = self.database.execute("SELECT id FROM consumer WHERE channel_id = %s ORDER BY id", (row_id,))
+        return Channel(name, row_id, [row[0] for row in rows])
 
     def get(self, path: str) -> int:
         """The status of a GET with the API key."""

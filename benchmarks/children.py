@@ -28,10 +28,11 @@ def ask(module: str, told: object, environment: Mapping[str, str] | None = None)
 
 
 @contextmanager
-def running(module: str) -> Iterator[Any]:
-    """A server in the background; yields what its first line says."""
+def running(module: str, told: object = None) -> Iterator[Any]:
+    """A program in the background; yields what its first line says."""
+    words = [] if told is None else [json.dumps(told)]
     process = subprocess.Popen(
-        [sys.executable, "-m", module], cwd=TOP, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", module, *words], cwd=TOP, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout
     try:

@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     mixed,
     neighbour,
     publish,
+    pull,
     schedule,
     slow,
 )
@@ -32,4 +33,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "counts": counts.run,
     "memory": memory.run,
     "schedule": schedule.run,
+    "pull": pull.run,
 }
