@@ -17,6 +17,8 @@ class Scale:
     # Messages for later, due at one instant; a few are released slowly, so that a blow falls in their midst.
     burst: int
     release_per_second: float | None
+    # Jobs for consumers that ask.
+    pulled: int
 
 
 SHORT = Scale(
@@ -28,6 +30,7 @@ SHORT = Scale(
     waits_for_leases=False,
     burst=300,
     release_per_second=150,
+    pulled=1_000,
 )
 LONG = Scale(
     500,
@@ -38,4 +41,5 @@ LONG = Scale(
     waits_for_leases=True,
     burst=10_000,
     release_per_second=None,
+    pulled=20_000,
 )
