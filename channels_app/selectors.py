@@ -6,8 +6,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Prefetch
 
-from broker_project.lib.ids import row_id
-from broker_project.lib.patterns import PUBLIC_ID
+from broker_project.lib.patterns import PUBLIC_ID, row_id
 from channels_app.errors import (
     UnknownChannel,
     UnknownConsumer,

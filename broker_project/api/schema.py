@@ -97,7 +97,7 @@ class ProblemAwareSchema(AutoSchema):
     def _describe_tokens(self, operation: dict[str, Any]) -> None:
         if self.method == "GET":
             tokens = {name for one in self.view.permission_classes for name in getattr(one, "opened_by", ())}
-            ways = [{name: []} for name in sorted(tokens)]
+            ways: list[dict[str, list[str]]] = [{name: []} for name in sorted(tokens)]
             together = (getattr(one, "opened_by_all", ()) for one in self.view.permission_classes)
             ways += [{name: [] for name in names} for names in together if names]
             operation["security"] = [*operation.get("security", []), *ways]

@@ -33,9 +33,3 @@ def _forget() -> None:
 
 # A child must not take the same pieces as its parent.
 os.register_at_fork(after_in_child=_forget)
-
-
-def row_id(text: str) -> int:
-    """The row that an id in a request names; 0, which no row has, for what cannot be one."""
-    number = int(text) if _ROW_ID.fullmatch(text) else 0
-    return number if number < 2**63 else 0

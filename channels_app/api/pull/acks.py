@@ -11,7 +11,7 @@ from broker_project.api.door_pool import door_pool
 from broker_project.api.frame import Request, Route
 from broker_project.api.group_commit import GroupCommit
 from broker_project.api.reply import Reply
-from broker_project.lib.ids import row_id
+from broker_project.lib.patterns import row_id
 from channels_app.api.pull import fields
 from channels_app.api.pull.after import after
 from channels_app.api.pull.door import Admitted, address, admit, answer, document
@@ -84,7 +84,10 @@ async def acks(request: Request) -> Reply:
         return refused.reply()
     names = [item.pop("job") for item in items]
     said = [Ack(job_id=row_id(name), **item) for name, item in zip(names, items, strict=True)]
-    results = [result for at in range(0, len(said), AT_ONCE) for result in await _put(admitted, said[at : at + AT_ONCE])]
+    results: list[Result] = []
+    for start in range(0, len(said), AT_ONCE):
+        # One after another: acks of one job are folded in their order.
+        results += await _put(admitted, said[start : start + AT_ONCE])
     _tell_unknown(admitted, [name for name, result in zip(names, results, strict=True) if result is Result.UNKNOWN])
     return answer({"result": [{"jobId": name, "result": result} for name, result in zip(names, results, strict=True)]})
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from broker_project.api.door_write import written
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
-from broker_project.lib.ids import row_id
+from broker_project.lib.patterns import row_id
 from channels_app.api.pull import fields
 from channels_app.api.pull.door import address, admit, answer, document
 from channels_app.api.pull.fields import Field, Shape
@@ -32,9 +32,7 @@ async def extend(request: Request) -> Reply:
         return refused.reply()
     consumer = admitted.consumer
     wanted = [
-        Extension(
-            row_id(item["job"]), item["attempt"], item.get("lease_seconds", consumer.ack_timeout_seconds)
-        )
+        Extension(row_id(item["job"]), item["attempt"], item.get("lease_seconds", consumer.ack_timeout_seconds))
         for item in items
     ]
     done = await written(lambda connection: lengthen(connection, consumer.row_id, wanted))

@@ -6,7 +6,7 @@ from broker_project.api.door_write import written
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
-from broker_project.lib.ids import row_id
+from broker_project.lib.patterns import row_id
 from channels_app.api.pull import fields
 from channels_app.api.pull.after import after
 from channels_app.api.pull.door import Admitted, address, admit, answer, document
