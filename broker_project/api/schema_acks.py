@@ -115,7 +115,7 @@ def _operation(
 
 
 def _many(item: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "maxItems": 10_000, "items": item}
+    return {"type": "array", "description": "Up to 10,000; more is 413.", "items": item}
 
 
 def _results(item: dict[str, Any]) -> dict[str, Any]:

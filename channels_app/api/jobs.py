@@ -104,8 +104,8 @@ class JobView(APIView):
     permission_classes = [OpensJobs]
 
     @property
-    def allowed_methods(self) -> list[str]:
-        return [*super().allowed_methods, "POST"]
+    def default_response_headers(self) -> dict[str, str]:
+        return {**super().default_response_headers, "Allow": ", ".join([*self.allowed_methods, "POST"])}
 
     @extend_schema(operation_id="getJob", responses=JobHistoryOut, tags=["jobs"])
     def get(self, request: Request, channel_id: str, consumer_id: str, job_id: str) -> Response:
