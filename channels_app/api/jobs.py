@@ -125,10 +125,11 @@ class QueuedJobsView(APIView):
     )
     def get(self, request: Request, channel_id: str, consumer_id: str) -> Response:
         """Look at what a pull consumer would get next, without taking it. Ends at its limit, or at 8 MiB."""
+        limit = read_limit(request)
         consumer = selectors.get_consumer(selectors.get_channel(channel_id), consumer_id)
         if consumer.type != ConsumerType.PULL:
             raise NotPull
-        return Response(QueuedJobsOut({"result": peek(consumer.pk, most=read_limit(request))}).data)
+        return Response(QueuedJobsOut({"result": peek(consumer.pk, most=limit)}).data)
 
 
 class TaskView(APIView):

@@ -70,7 +70,7 @@ FROM open WHERE delivery_job.id = open.id RETURNING delivery_job.id
 _BURY_HELD = """
 WITH open AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1002 AND received_at IS NOT NULL
-    ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+    LIMIT %(most)s FOR UPDATE SKIP LOCKED
 ), moved AS (
     UPDATE delivery_job SET status = 1004, reason = %(reason)s, lease_until = NULL, status_changed_at = now()
     FROM open WHERE delivery_job.id = open.id

@@ -19,11 +19,16 @@ log = structlog.get_logger(__name__)
 
 _TIMEOUT = Outcome(reason=Reason.ACK_TIMEOUT, error="No acknowledgement came in time.")
 
-# One that an ack has locked is left to it: whoever is first ends the attempt.
+# One that an ack has locked is left to it: whoever is first ends the attempt. Found first and ordered then: for the
+# first so many by id the planner would go along the primary key, past all that is done.
 _LATE = """
-SELECT id, consumer_id, attempt, failures, losses FROM delivery_job
-WHERE status = 1002 AND lease_until < now() AND received_at IS NOT NULL
-ORDER BY id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
+WITH late AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() AND received_at IS NOT NULL
+    LIMIT %(most)s::bigint
+)
+SELECT j.id, j.consumer_id, j.attempt, j.failures, j.losses FROM delivery_job j JOIN late ON late.id = j.id
+WHERE j.status = 1002 AND j.lease_until < now() AND j.received_at IS NOT NULL
+ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
 """
 _WRITE = """
 WITH late AS MATERIALIZED (

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from psycopg import AsyncConnection
 
@@ -14,6 +15,7 @@ from channels_app.models import Consumer, DeliveryAttempt, DeliveryJob, Producer
 from channels_app.pull.ack import Batch, acknowledge
 from channels_app.pull.expiry import end_unacknowledged
 from channels_app.pull.fold import Ack, Result
+from tests.acceptance.servers import wait_until
 from tests.channels_app.delivery.rows import make_job, on_a_loop
 from tests.channels_app.pull.held import (
     APPLIED,
@@ -62,7 +64,9 @@ def test_a_job_keeps_what_its_device_said(consumer: Consumer, producer: Producer
     assert ack(consumer, Ack(job.pk, COMPLETE, at=AT + timedelta(seconds=9))) == [APPLIED]
     job.refresh_from_db()
     assert (job.status, job.device_id, job.device_started_at) == (DELIVERED, "d-1", AT)
-    assert (job.device_completed_at, job.lease_until, job.reason) == (AT + timedelta(seconds=9), None, None)
+    assert job.device_completed_at == AT + timedelta(seconds=9)
+    assert job.lease_until is None
+    assert job.reason is None
     [attempt] = DeliveryAttempt.objects.filter(job=job)
     assert (attempt.attempt, attempt.reason, attempt.device_id) == (1, None, "d-1")
 
@@ -222,6 +226,30 @@ def test_a_late_ack_and_its_timeout_have_one_outcome(
     job.refresh_from_db()
     assert job.status == (DELIVERED if ack_is_first else QUEUED)
     assert len(tries(job)) == 1
+
+
+def test_an_ack_that_waits_for_the_sweep_finds_the_attempt_ended(consumer: Consumer, producer: Producer) -> None:
+    job = make_leased(consumer, producer, seconds=-1)
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            end_unacknowledged()
+            waiting = thread.submit(ack, consumer, Ack(job.pk, COMPLETE, attempt=1))
+            wait_until(_somebody_waits, 15)
+        assert waiting.result(15) == [STALE]
+
+    job.refresh_from_db()
+    assert (job.status, job.reason) == (QUEUED, "ack_timeout")
+    assert tries(job) == [(1, "ack_timeout")]
+
+
+def _somebody_waits() -> bool:
+    """For what this connection has locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def test_the_sweep_leaves_a_late_job_to_the_ack_that_holds_it(consumer: Consumer, producer: Producer) -> None:

@@ -27,9 +27,13 @@ def make_explicit(receiver: Receiver, jobs: int, **values: Any) -> Consumer:
     return consumer
 
 
-def deliver(consumer: Consumer, rung: list[int] | None = None) -> Ended:
+def deliver(consumer: Consumer) -> Ended:
+    return deliver_and_ring(consumer, [])
+
+
+def deliver_and_ring(consumer: Consumer, rung: list[int]) -> Ended:
     async def one_turn() -> Ended:
-        async with couriers([].append if rung is None else rung.append) as courier:
+        async with couriers(rung.append) as courier:
             return await courier.deliver(consumer.pk)
 
     return asyncio.run(one_turn())
@@ -114,7 +118,7 @@ def test_a_slot_that_a_failure_frees_is_rung_for() -> None:
     with receiving() as receiver:
         receiver.answer = lambda _delivery: 500
         consumer = make_explicit(receiver, 1)
-        deliver(consumer, rung)
+        deliver_and_ring(consumer, rung)
 
     assert rung == [consumer.pk]
 
