@@ -13,7 +13,7 @@ from broker_project.api.express import open_express
 from broker_project.api.frame import Frame
 from broker_project.lib.garbage import leave_what_is_loaded
 from channels_app.api import keys, readiness
-from channels_app.api.pull import lease, waiting
+from channels_app.api.pull import routes as pull
 from channels_app.known import keep_fresh
 from channels_app.metrics.sources import SOURCES
 from scheduling_app.api import broadcast, broadcast_batch
@@ -23,14 +23,14 @@ application = Frame(
     routes=(
         *broadcast.ROUTES,
         *broadcast_batch.ROUTES,
-        *lease.ROUTES,
+        *pull.ROUTES,
         *health.routes((*health.CHECKS, *readiness.CHECKS)),
         *metrics.routes((*SOURCES, *SCHEDULING), keys.key_opens),
     ),
     # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
     fallback=WSGIMiddleware(django, workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]
-    on_start=[open_door_pool, keep_fresh, broadcast.start_door, waiting.start_desk],
-    on_stop=[waiting.stop_desk, broadcast.stop_door, close_door_pool],
+    on_start=[open_door_pool, keep_fresh, broadcast.start_door, *pull.ON_START],
+    on_stop=[*pull.ON_STOP, broadcast.stop_door, close_door_pool],
 )
 
 open_express(broadcast.plain)

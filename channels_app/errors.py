@@ -27,6 +27,12 @@ class UnknownMessage(BrokerError):
     status = 404
 
 
+class UnknownJob(BrokerError):
+    """This consumer has no such job."""
+
+    status = 404
+
+
 class InvalidId(BrokerError):
     """An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -"""
 

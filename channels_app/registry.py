@@ -19,7 +19,7 @@ from django.conf import settings
 from broker_project.api.token_bucket import Limit
 from channels_app.models import ApiKey, Channel, Consumer, Producer, RegistryVersion
 from channels_app.models.api_key import hash_key
-from channels_app.models.consumer import ConsumerType, PullMode
+from channels_app.models.consumer import AckMode, ConsumerType, PullMode
 
 MOST_ENTRIES = 100_000
 _OF_A_CHANNEL = (
@@ -46,8 +46,10 @@ class Entry:
     partitions: int = 1
     delayed_messaging: bool = True
     spread_seconds: float | None = None
-    # Of a consumer only: how it gets its jobs (push, lease, index), for how long it has them, and how many at most.
+    # Of a consumer only: how it gets its jobs (push, lease, index), whether it acknowledges each of them, for how long
+    # it has them, and how many at most.
     mode: str = ""
+    is_acking: bool = False
     ack_timeout_seconds: float = 60.0
     cap: int = 0
 
@@ -142,7 +144,15 @@ def _consumer(rows: Any) -> Entry | None:
         return None
     mode = row.pull_mode if row.type == ConsumerType.PULL else row.type
     cap = row.unacked_cap if mode == PullMode.INDEX else row.in_flight_cap
-    return Entry(row.pk, row.token, _limit(row), mode=mode, ack_timeout_seconds=row.ack_timeout_seconds, cap=cap)
+    return Entry(
+        row.pk,
+        row.token,
+        _limit(row),
+        mode=mode,
+        is_acking=mode == PullMode.LEASE or (mode == ConsumerType.PUSH and row.ack_mode == AckMode.EXPLICIT),
+        ack_timeout_seconds=row.ack_timeout_seconds,
+        cap=cap,
+    )
 
 
 def _entry(rows: Any) -> Entry | None:

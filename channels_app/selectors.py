@@ -4,13 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Prefetch
 
-from broker_project.lib.patterns import PUBLIC_ID
-from channels_app.errors import UnknownChannel, UnknownConsumer, UnknownMessage, UnknownOperation, UnknownProducer
+from broker_project.lib.patterns import PUBLIC_ID, row_id
+from channels_app.errors import (
+    UnknownChannel,
+    UnknownConsumer,
+    UnknownJob,
+    UnknownMessage,
+    UnknownOperation,
+    UnknownProducer,
+)
 from channels_app.models import (
     Channel,
     Consumer,
     CounterKind,
+    DeliveryAttempt,
+    DeliveryJob,
     JobStatus,
     Message,
     MessageKey,
@@ -81,6 +91,16 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
         raise UnknownMessage
     message.channel = channel
     return message
+
+
+def get_job(consumer: Consumer, public_id: str) -> DeliveryJob:
+    """With its message and every try."""
+    attempts = Prefetch("attempts", DeliveryAttempt.objects.order_by("id"))
+    jobs = DeliveryJob.objects.select_related("message", "consumer").prefetch_related(attempts)
+    job = jobs.filter(pk=row_id(public_id), consumer=consumer).first()
+    if job is None:
+        raise UnknownJob
+    return job
 
 
 def get_operation(public_id: str) -> Operation:

@@ -13,11 +13,12 @@ from broker_project.lib.pg_lock import only_one
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out, ring_work
+from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out, ring_promote, ring_work
 from channels_app.metrics.activity import count_moved, count_run
 from channels_app.models import Operation, Progress
 from channels_app.operations import runner
 from channels_app.operations.bell import operation_bell, ring_operation
+from channels_app.pull import expiry
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
 RETRIED: dict[str, Any] = {
@@ -92,6 +93,8 @@ def _came_while_it_hung(ended: Ended, consumer_id: int) -> bool:
     """The last look: jobs, or an answer that freed a slot, whose ring was merged into the one just answered."""
     if ended.is_drained:
         return sweeps.has_ready_jobs(consumer_id)
+    if ended.is_full:
+        return sweeps.has_free_slot(consumer_id) and sweeps.has_ready_jobs(consumer_id)
     return ended.is_hungry and not delivery_loop().is_hungry(consumer_id)
 
 
@@ -102,7 +105,12 @@ def promote_due() -> None:
 
 @shared_task(name="channels_app.take_back_lost", **RETRIED)
 def take_back_lost() -> None:
+    """Leases that ran out: of workers that are lost, and of consumers that did not acknowledge."""
     ring_work(sweeps.take_back_lost())
+    expired = expiry.end_unacknowledged()
+    ring_work(expired.work)
+    for wait in expired.waits:
+        ring_promote(wait)
 
 
 @shared_task(name="channels_app.ring_ready", **RETRIED)

@@ -61,8 +61,13 @@ class Route:
     quiet: bool = False
     # The handler may take long: it wants to know when its client has left.
     watched: bool = False
+    # Django serves this address too: methods that are not named here are its business.
+    shared: bool = False
     # Held around the rest of the request, before its body is read: for bodies that a stranger may not send us.
     gate: Callable[[Request], AbstractAsyncContextManager[None]] | None = None
+
+    def takes(self, method: str, path: str) -> bool:
+        return self.path.fullmatch(path) is not None and (method in self.methods or not self.shared)
 
 
 @dataclass
@@ -114,7 +119,7 @@ class Frame:
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
         check_head(scope)
-        route = next((route for route in self.routes if route.path.fullmatch(scope["path"])), None)
+        route = next((route for route in self.routes if route.takes(scope["method"], scope["path"])), None)
         if route is not None and route.gate is not None and scope["method"] in route.methods:
             async with route.gate(_request(scope, b"")):
                 await self._read_and_answer(route, scope, receive, sender)

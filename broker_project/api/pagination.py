@@ -50,7 +50,7 @@ class Cursor:
 
 def page(request: Request, rows: QuerySet[Row], show: Callable[[Row], Any]) -> dict[str, Any]:
     """One page of rows, with links to the neighbours that exist. One query, plus one for the other neighbour."""
-    limit = _limit(request)
+    limit = read_limit(request)
     text = request.query_params.get("page", "")
     cursor = Cursor.decode(text) if text else None
     found, more = _fetch(rows, cursor, limit)
@@ -64,7 +64,7 @@ def page(request: Request, rows: QuerySet[Row], show: Callable[[Row], Any]) -> d
     return {"result": [show(row) for row in found], "pages": pages}
 
 
-def _limit(request: Request) -> int:
+def read_limit(request: Request) -> int:
     text = request.query_params.get("limit", str(DEFAULT_LIMIT))
     if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_LIMIT:
         raise BadLimit

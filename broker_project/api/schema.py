@@ -68,7 +68,7 @@ HEADERS = {
 class ProblemAwareSchema(AutoSchema):
     """Adds to each operation the problems it may answer with, its headers, and the tokens that open it.
 
-    A permission class names such tokens in `opened_by`.
+    A permission class names such tokens in `opened_by`, or in `opened_by_all` if it wants them all.
     """
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
@@ -97,7 +97,10 @@ class ProblemAwareSchema(AutoSchema):
     def _describe_tokens(self, operation: dict[str, Any]) -> None:
         if self.method == "GET":
             tokens = {name for one in self.view.permission_classes for name in getattr(one, "opened_by", ())}
-            operation["security"] = [*operation.get("security", []), *({name: []} for name in sorted(tokens))]
+            ways: list[dict[str, list[str]]] = [{name: []} for name in sorted(tokens)]
+            together = (getattr(one, "opened_by_all", ()) for one in self.view.permission_classes)
+            ways += [{name: [] for name in names} for names in together if names]
+            operation["security"] = [*operation.get("security", []), *ways]
 
 
 def problem_response(description: str) -> dict[str, Any]:

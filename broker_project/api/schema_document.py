@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_project.api.schema import ALWAYS, problem_response
+from broker_project.api.schema_acks import ack_paths
 from broker_project.api.schema_door import ID, TEXT, door_paths
 
 PROBLEM = {
@@ -52,7 +53,9 @@ def finish(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
             _describe_ids(operation)
     for operation_id, example in EXAMPLES.items():
         _find(result, operation_id)["requestBody"]["content"]["application/json"]["example"] = example
-    result["paths"] |= _frame_routes()
+    for path, operations in _frame_routes().items():
+        # Some addresses are Django's too, by other methods.
+        result["paths"].setdefault(path, {}).update(operations)
     return result
 
 
@@ -83,6 +86,7 @@ def _frame_routes() -> dict[str, Any]:
     ready["get"]["parameters"] = [STRICT]
     return {
         **door_paths(),
+        **ack_paths(),
         "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
         "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
         "/readyz": ready,

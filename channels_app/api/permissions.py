@@ -44,10 +44,7 @@ class OpensChannel(IsManager):
         return super().has_permission(request, view) or self._opens(request, view, token)
 
     def _opens(self, request: Request, view: APIView, token: str) -> bool:
-        channel = registry().channel(view.kwargs["channel_id"])
-        if channel is None:
-            raise UnknownChannel
-        if not channel.opened_by(token):
+        if not holds_channel_token(view, token):
             raise refuse(request, WrongToken())
         return True
 
@@ -65,6 +62,30 @@ class OpensConsumer(OpensChannel):
             raise refuse(request, WrongToken())
         request.opened_by_consumer = True  # type: ignore[attr-defined]
         return True
+
+
+class OpensJobs(IsManager):
+    """A manager, or for reads the tokens of the channel and of the consumer, both."""
+
+    opened_by_all: tuple[str, ...] = ("channelToken", "consumerToken")
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        channel_token = request.headers.get("X-Broker-Channel-Token")
+        consumer_token = request.headers.get("X-Broker-Consumer-Token")
+        if super().has_permission(request, view):
+            return True
+        if channel_token is None or consumer_token is None or request.method not in ("GET", "HEAD", "OPTIONS"):
+            return False
+        if not (holds_channel_token(view, channel_token) and holds_consumer_token(view, consumer_token)):
+            raise refuse(request, WrongToken())
+        return True
+
+
+def holds_channel_token(view: APIView, token: str) -> bool:
+    channel = registry().channel(view.kwargs["channel_id"])
+    if channel is None:
+        raise UnknownChannel
+    return channel.opened_by(token)
 
 
 def holds_consumer_token(view: APIView, token: str) -> bool:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from channels_app.api import messages, operations, state, views
+from channels_app.api import jobs, messages, operations, state, views
 
 urlpatterns = [
     path("producers", views.ProducersView.as_view()),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("channel/<str:channel_id>", views.ChannelView.as_view()),
     path("channel/<str:channel_id>/messages", messages.MessagesView.as_view()),
     path("channel/<str:channel_id>/message/<str:message_id>", messages.MessageView.as_view()),
+    path("channel/<str:channel_id>/task/<str:message_id>", jobs.TaskView.as_view()),
     path("job-status", messages.JobStatusView.as_view()),
     path("operations", operations.OperationsView.as_view()),
     path("operations/<str:operation_id>", operations.OperationView.as_view()),
@@ -22,5 +23,7 @@ urlpatterns = [
     path("channel/<str:channel_id>/consumer/<str:consumer_id>/pause", state.PauseConsumerView.as_view()),
     path("channel/<str:channel_id>/consumer/<str:consumer_id>/resume", state.ResumeConsumerView.as_view()),
     path("channel/<str:channel_id>/consumer/<str:consumer_id>/rotate-secret", state.RotateSecretView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>/queued-jobs", jobs.QueuedJobsView.as_view()),
+    path("channel/<str:channel_id>/consumer/<str:consumer_id>/job/<str:job_id>", jobs.JobView.as_view()),
     path("channel/<str:channel_id>/consumer/<str:consumer_id>", views.ConsumerView.as_view()),
 ]

@@ -26,7 +26,8 @@ WITH ready AS MATERIALIZED (
     WHERE before < %(bytes)s
 ), taken AS (
     UPDATE delivery_job SET status = 1002, attempt = attempt + 1, status_changed_at = now(),
-           lease_until = now() + make_interval(secs => %(lease)s)
+           lease_until = now() + make_interval(secs => %(lease)s), received_at = NULL, started_at = NULL,
+           device_id = NULL, device_started_at = NULL, device_completed_at = NULL
     FROM fits WHERE delivery_job.id = fits.id
     RETURNING delivery_job.id, attempt, failures, priority, message_id, expires_at
 )

@@ -38,16 +38,21 @@ MOST_BYTES_IN_HAND = 64 * 1024 * 1024
 
 
 class Ended(NamedTuple):
-    """How a turn ended: in how many seconds to ring again (None: no need), or for want of work, or of a free slot."""
+    """How a turn ended: in how many seconds to ring again (None: no need), or for want of work, or of a free slot.
+
+    `is_full`: a slot is freed by an acknowledgement, which rings.
+    """
 
     ring_in: float | None
     is_drained: bool = False
     is_hungry: bool = False
+    is_full: bool = False
 
 
 NO_NEED = Ended(None)
 DRAINED = Ended(None, is_drained=True)
 HUNGRY = Ended(None, is_hungry=True)
+FULL = Ended(None, is_full=True)
 
 
 @dataclass
@@ -106,7 +111,7 @@ class Courier:
             if target.streak:
                 self._failing.add(consumer_id)
             turn = Turn(target, hand, now=asyncio.get_running_loop().time())
-            turn.elsewhere = max(0, target.in_flight - unsettled)
+            turn.elsewhere = _elsewhere(turn, hand, target.in_flight, unsettled)
             if target.is_half_open:
                 await self._probe(connection, turn, hand)
                 return NO_NEED
@@ -128,9 +133,10 @@ class Courier:
         while loop.time() < deadline:
             if hand.is_closed:
                 return NO_NEED
-            if turn.elsewhere:
+            if turn.elsewhere or turn.target.awaits_acks:
                 unsettled = hand.unsettled
-                turn.elsewhere = max(0, await count_in_flight(connection, turn.target.consumer_id) - unsettled)
+                in_flight = await count_in_flight(connection, turn.target.consumer_id)
+                turn.elsewhere = _elsewhere(turn, hand, in_flight, unsettled)
             room = turn.room(loop.time()) if self._bytes_in_hand < MOST_BYTES_IN_HAND else 0
             if room >= (1 if paused else turn.worth):
                 if not await self._take(connection, turn, room):
@@ -138,6 +144,8 @@ class Courier:
                 paused = 0.0
             elif turn.is_spent:
                 return Ended(turn.rate.wait_seconds)
+            elif paused >= turn.patience_seconds and turn.target.awaits_acks and turn.is_full:
+                return FULL
             elif paused >= turn.patience_seconds:
                 # Held up by others, it would wait for an answer of its own in vain.
                 hand.is_hungry = hand.under_way > 0
@@ -239,3 +247,11 @@ class Courier:
         """The batch is over, written or given up."""
         for one in batch:
             self._hands[one.target.consumer_id].settled(one.outcome)
+        for consumer_id in {one.target.consumer_id for one in batch if one.target.awaits_acks and not one.outcome.ok}:
+            # Its slot is free, and no acknowledgement will say so.
+            self.ring(consumer_id)
+
+
+def _elsewhere(turn: Turn, hand: Hand, in_flight: int, unsettled: int) -> int:
+    """What is in flight and not in this process's hand. What waits for its acknowledgement is in nobody's."""
+    return max(0, in_flight - (hand.under_way if turn.target.awaits_acks else unsettled))

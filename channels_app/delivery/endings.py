@@ -46,6 +46,17 @@ SELECT consumer.id, CASE WHEN channel.deleted_at IS NULL THEN 'consumer_gone' EL
 FROM consumer JOIN channel ON channel.id = consumer.channel_id
 WHERE consumer.deleted_at > now() - interval '1 minute'
    OR consumer.deleted_at IS NOT NULL AND consumer.id IN (SELECT consumer_id FROM ready)
+   OR consumer.deleted_at IS NOT NULL AND consumer.id IN (SELECT consumer_id FROM busy)
+"""
+# The same for what is in flight.
+_WITH_BUSY = """
+, busy AS (
+    (SELECT consumer_id FROM delivery_job WHERE status = 1002 ORDER BY consumer_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.consumer_id FROM delivery_job j WHERE j.status = 1002 AND j.consumer_id > b.consumer_id
+            ORDER BY j.consumer_id LIMIT 1)
+    FROM busy b WHERE b.consumer_id IS NOT NULL
+)
 """
 _OPEN = """
 WITH open AS MATERIALIZED (
@@ -54,6 +65,22 @@ WITH open AS MATERIALIZED (
 )
 UPDATE delivery_job SET status = 1004, reason = %(reason)s, next_attempt_at = NULL, status_changed_at = now()
 FROM open WHERE delivery_job.id = open.id RETURNING delivery_job.id
+"""
+# What it has received and not acknowledged: nobody can do so any more. The history keeps that somebody had it.
+_BURY_HELD = """
+WITH open AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1002 AND received_at IS NOT NULL
+    LIMIT %(most)s FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE delivery_job SET status = 1004, reason = %(reason)s, lease_until = NULL, status_changed_at = now()
+    FROM open WHERE delivery_job.id = open.id
+    RETURNING delivery_job.id, attempt, delivery_job.reason, received_at, device_id
+), kept AS (
+    INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms, device_id)
+    SELECT id, attempt, reason, least(2147483647, extract(epoch FROM now() - received_at) * 1000)::int, device_id
+    FROM moved
+)
+SELECT id FROM moved
 """
 _BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT NULL")
 
@@ -64,11 +91,11 @@ def expire_old() -> int:
 
 
 def bury_gone() -> int:
-    """In batches; what is in flight ends by itself."""
+    """In batches; what one of our workers has in flight ends by itself."""
     with connection.cursor() as cursor:
-        cursor.execute(WITH_READY_JOBS + _GONE)
+        cursor.execute(WITH_READY_JOBS + _WITH_BUSY + _GONE)
         gone = [{"consumer": who, "reason": reason, "most": MOST} for who, reason in cursor.fetchall()]
-    return sum(_repeat(_BURY_READY, one) + _repeat(_BURY_WAITING, one) for one in gone)
+    return sum(_repeat(statement, one) for one in gone for statement in (_BURY_READY, _BURY_WAITING, _BURY_HELD))
 
 
 def _repeat(statement: str, parameters: dict[str, Any]) -> int:

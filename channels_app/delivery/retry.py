@@ -51,9 +51,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """DELIVERED, DEAD with a reason, or QUEUED again after a wait; and what it took of the budget."""
+    """DELIVERED, DEAD with a reason, or QUEUED again after a wait; and what it took of the budget.
+
+    `received`: the consumer has it, and will acknowledge; until then it stays INFLIGHT.
+    """
 
     delivered: bool = False
+    received: bool = False
     dead: bool = False
     wait_seconds: float = 0.0
     failures: int = 0

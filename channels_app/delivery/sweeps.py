@@ -22,10 +22,11 @@ WITH due AS MATERIALIZED (
 SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
-# A lease that ran out is a worker lost, not a failure of the consumer; ten in a row, and the job is to blame.
+# A lease that ran out while a worker sent the job is a worker lost, not a failure of the consumer; ten in a row, and
+# the job is to blame. What a consumer has received and not acknowledged is a matter of its own.
 _EXPIRE = f"""
 WITH lost AS MATERIALIZED (
-    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now()
+    SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() AND received_at IS NULL
     ORDER BY id LIMIT %s::bigint FOR UPDATE SKIP LOCKED
 ), made AS (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
@@ -80,6 +81,11 @@ WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.
 _HAS_READY = (
     "SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
 )
+_HAS_FREE_SLOT = """
+SELECT least(s.slots, coalesce(k.max_in_flight, 100)) > (
+    SELECT count(*) FROM delivery_job j WHERE j.consumer_id = k.id AND j.status = 1002
+) FROM consumer k JOIN consumer_state s ON s.consumer_id = k.id WHERE k.id = %s::bigint
+"""
 
 
 def consumers_with_ready_jobs() -> list[int]:
@@ -88,6 +94,10 @@ def consumers_with_ready_jobs() -> list[int]:
 
 def has_ready_jobs(consumer_id: int) -> bool:
     return bool(fetch(_HAS_READY, [consumer_id]))
+
+
+def has_free_slot(consumer_id: int) -> bool:
+    return any(row[0] for row in fetch(_HAS_FREE_SLOT, [consumer_id]))
 
 
 def promote_due() -> Work:

@@ -24,6 +24,7 @@ SELECT k.id AS consumer_id, k.public_id AS consumer, c.public_id AS channel, k.c
        k.signing_secret AS sealed_secret,
        CASE WHEN k.previous_secret_until > now() THEN k.previous_secret END AS sealed_previous_secret,
        k.timeout_seconds, s.slots, coalesce(k.max_in_flight, 100) AS max_in_flight,
+       k.ack_mode = 'explicit' AS awaits_acks, k.ack_timeout_seconds,
        coalesce(k.retries, c.retries) AS retries,
        coalesce(k.retry_initial_seconds, c.retry_initial_seconds) AS initial_seconds,
        coalesce(k.retry_factor, c.retry_factor) AS factor,
@@ -70,6 +71,9 @@ class Target:
     rate_burst: float | None
     rate_tokens: float | None
     in_flight: int
+    # Its 2xx only says that it has the job: until it acknowledges, a slot is taken.
+    awaits_acks: bool = False
+    ack_timeout_seconds: float = 60.0
 
     @cached_property
     def policy(self) -> Policy:

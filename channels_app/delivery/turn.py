@@ -50,7 +50,7 @@ class Hand:
 class Turn:
     def __init__(self, target: Target, hand: Hand, *, now: float) -> None:
         self.target, self._hand = target, hand
-        # Tries that other processes have under way: the turn was theirs a moment ago.
+        # Tries that other processes have under way: the turn was theirs a moment ago. And what is not acknowledged.
         self.elsewhere = 0
         self.slots = min(target.slots, target.max_in_flight)
         burst = target.rate_burst or 1.0
@@ -60,9 +60,17 @@ class Turn:
     def room(self, now: float) -> int:
         """How many may be claimed now."""
         self._learn()
-        free = self.slots - self.elsewhere - self._hand.under_way
+        free = self._free
         unsettled = MOST_UNSETTLED - self._hand.unsettled
         return max(0, int(min(free, unsettled, self.rate.allowed(now), MOST_CLAIMED)))
+
+    @property
+    def _free(self) -> int:
+        return self.slots - self.elsewhere - self._hand.under_way
+
+    @property
+    def is_full(self) -> bool:
+        return self._free <= 0
 
     @property
     def worth(self) -> int:

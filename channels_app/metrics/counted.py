@@ -12,7 +12,7 @@ from broker_project.lib import tally
 from broker_project.lib.redis_client import redis_client
 from channels_app.metrics import catalogue
 from channels_app.metrics.activity import channel_key
-from channels_app.metrics.histograms import DELIVERY, END_TO_END, Histogram
+from channels_app.metrics.histograms import DELIVERY, END_TO_END, FIRST_ACK, Histogram
 from channels_app.metrics.stored import CHANNELS, rows
 
 AT_ONCE = 100
@@ -22,13 +22,13 @@ Fields = Mapping[str, float]
 async def channels() -> Sequence[Metric]:
     names = [name for (name,) in await rows(CHANNELS)]
     by_name = dict(zip(names, await asyncio.to_thread(hashes, [channel_key(name) for name in names]), strict=True))
-    attempts = (
-        ((name, outcome), count) for name, fields in by_name.items() for outcome, count in under("attempts", fields)
-    )
     return (
-        catalogue.ATTEMPTS.counter(attempts),
+        catalogue.ATTEMPTS.counter(_of_channels("attempts", by_name)),
         catalogue.DELIVERY_SECONDS.histogram(_histograms(DELIVERY, by_name)),
         catalogue.END_TO_END_SECONDS.histogram(_histograms(END_TO_END, by_name)),
+        catalogue.FIRST_ACK_SECONDS.histogram(_histograms(FIRST_ACK, by_name)),
+        catalogue.ACKS.counter(_of_channels("acks", by_name)),
+        catalogue.ACK_RETRIES.counter(_of_channels("ack_retries", by_name)),
     )
 
 
@@ -54,6 +54,12 @@ def under(kind: str, fields: Fields) -> Iterator[tuple[str, float]]:
     for field, count in sorted(fields.items()):
         if field.startswith(f"{kind}|"):
             yield field.removeprefix(f"{kind}|"), count
+
+
+def _of_channels(kind: str, by_name: Mapping[str, Fields]) -> Iterator[tuple[Sequence[str], float]]:
+    for name, fields in by_name.items():
+        for words, count in under(kind, fields):
+            yield (name, *words.split("|")), count
 
 
 def _histograms(

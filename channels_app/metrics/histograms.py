@@ -41,6 +41,10 @@ class Histogram:
 
 # A push waits 120 seconds for its answer at the most.
 DELIVERY = Histogram("delivery", (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0))
+# From published to the first word of the consumer that has it.
+FIRST_ACK = Histogram(
+    "first_ack", (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0, 3600.0, 86400.0)
+)
 # A job lives for a day, unless its channel says otherwise.
 END_TO_END = Histogram(
     "end_to_end",

@@ -4,7 +4,7 @@ Two numbers are kept apart. `attempt` is the fence: it rises with every claim an
 that names an older one changes nothing. `failures` is the budget: it counts only what really failed.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models
@@ -104,6 +104,14 @@ class DeliveryJob(models.Model):
     @property
     def status_name(self) -> str:
         return JobStatus(self.status).name
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in (JobStatus.DELIVERED, JobStatus.DEAD)
+
+    @property
+    def completed_at(self) -> datetime | None:
+        return self.status_changed_at if self.is_final else None
 
 
 class DeliveryAttempt(models.Model):

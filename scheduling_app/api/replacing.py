@@ -1,9 +1,9 @@
 """X-Broker-Schedule-Mode: replace. Stores a message for later, or puts it in the place of the one with its id."""
 
+from broker_project.api.door_write import written
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
 from scheduling_app.accept import Later
-from scheduling_app.api.batch_store import written
 from scheduling_app.api.headers import Headers
 from scheduling_app.api.locations import location
 from scheduling_app.bells import ring_for

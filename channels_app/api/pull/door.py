@@ -26,6 +26,12 @@ class NotLeasing(BrokerError):
     status = 409
 
 
+class NotAcking(BrokerError):
+    """This consumer acknowledges by its answer; acks are for pull consumers, and for ackMode explicit."""
+
+    status = 409
+
+
 class NotIndexed(BrokerError):
     """This consumer takes leases; polling by index is for pullMode index."""
 
@@ -55,6 +61,12 @@ class Admitted(NamedTuple):
             raise NotPull
         if self.consumer.mode == PullMode.INDEX:
             raise NotLeasing
+
+    def must_acknowledge(self) -> None:
+        if self.consumer.mode == PullMode.INDEX:
+            raise NotLeasing
+        if not self.consumer.is_acking:
+            raise NotAcking
 
     def must_poll(self) -> None:
         if self.consumer.mode == ConsumerType.PUSH:

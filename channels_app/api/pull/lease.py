@@ -4,23 +4,23 @@ from typing import Any
 
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
+from channels_app.api.pull import fields
 from channels_app.api.pull.door import address, admit, answer, document
-from channels_app.api.pull.fields import number, read, text, whole
+from channels_app.api.pull.fields import Field, Shape
 from channels_app.api.pull.shapes import message_shown, moment_shown
 from channels_app.api.pull.waiting import desk
 from channels_app.pull.lease import Ask, Leased
 
 PATH = address("lease")
-MOST_JOBS, MOST_SECONDS, MOST_WAIT_SECONDS = 1_000, 3_600, 30
+MOST_JOBS, DEFAULT_LIMIT, MOST_WAIT_SECONDS = 1_000, 25, 30
 MOST_BYTES = 8 * 1024 * 1024
-FIELDS = {
-    "limit": whole(1, MOST_JOBS),
-    "leaseSeconds": number(0.001, MOST_SECONDS),
-    "waitSeconds": number(0, MOST_WAIT_SECONDS),
-    "maxBytes": whole(1, MOST_BYTES),
-    "deviceId": text(255),
-}
-DEFAULT_LIMIT = 25
+_SHAPE = Shape(
+    Field("limit", "limit", fields.whole(1, MOST_JOBS)),
+    Field("leaseSeconds", "lease_seconds", fields.lease_seconds),
+    Field("waitSeconds", "wait_seconds", fields.number(0, MOST_WAIT_SECONDS)),
+    Field("maxBytes", "max_bytes", fields.whole(1, MOST_BYTES)),
+    Field("deviceId", "device_id", fields.text),
+)
 MAX_DOCUMENT_BYTES = 64 * 1024
 
 
@@ -28,16 +28,11 @@ async def take(request: Request) -> Reply:
     """Nobody else gets these jobs while their lease lasts; an empty result when nothing came in time."""
     admitted = await admit(request, PATH)
     admitted.must_lease()
-    asked, consumer = read(document(request), FIELDS), admitted.consumer
-    ask = Ask(
-        consumer.row_id,
-        cap=consumer.cap,
-        limit=asked.get("limit", DEFAULT_LIMIT),
-        lease_seconds=asked.get("leaseSeconds", consumer.ack_timeout_seconds),
-        max_bytes=asked.get("maxBytes", MOST_BYTES),
-        device_id=asked.get("deviceId"),
-    )
-    jobs = await desk().ask(ask, wait_seconds=asked.get("waitSeconds", 0.0), gone=request.gone)
+    asked, consumer = _SHAPE.of(document(request)), admitted.consumer
+    wait_seconds = asked.pop("wait_seconds", 0.0)
+    defaults = {"limit": DEFAULT_LIMIT, "lease_seconds": consumer.ack_timeout_seconds, "max_bytes": MOST_BYTES}
+    ask = Ask(consumer.row_id, consumer.cap, **{**defaults, **asked})
+    jobs = await desk().ask(ask, wait_seconds=wait_seconds, gone=request.gone)
     return answer({"result": [_shown(job) for job in jobs]})
 
 
