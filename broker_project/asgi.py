@@ -13,6 +13,7 @@ from broker_project.api.express import open_express
 from broker_project.api.frame import Frame
 from broker_project.lib.garbage import leave_what_is_loaded
 from channels_app.api import keys, readiness
+from channels_app.api.pull import index
 from channels_app.known import keep_fresh
 from channels_app.metrics.sources import SOURCES
 from scheduling_app.api import broadcast, broadcast_batch
@@ -22,6 +23,7 @@ application = Frame(
     routes=(
         *broadcast.ROUTES,
         *broadcast_batch.ROUTES,
+        *index.ROUTES,
         *health.routes((*health.CHECKS, *readiness.CHECKS)),
         *metrics.routes((*SOURCES, *SCHEDULING), keys.key_opens),
     ),

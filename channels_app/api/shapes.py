@@ -1,8 +1,11 @@
 """The registry's documents: what clients send (In) and what they are shown (Out)."""
 
+import re
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
+from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -10,9 +13,9 @@ from broker_project.api.fields import Choice, Flag, In, Number, Text, Whole
 from broker_project.lib.callback_url import MAX_LENGTH as MAX_URL_LENGTH
 from broker_project.lib.callback_url import check_callback_url, may_register
 from broker_project.lib.egress import allowed_from
-from broker_project.lib.patterns import TOKEN, whole
+from broker_project.lib.patterns import PUBLIC_ID, TOKEN, whole
 from channels_app.errors import EgressDenied
-from channels_app.models import Channel, Consumer
+from channels_app.models import Channel, Consumer, ConsumerState
 from channels_app.models.channel import (
     MAX_AGE_LIMIT_SECONDS,
     MAX_BACKLOG_LIMIT,
@@ -31,10 +34,13 @@ from channels_app.models.consumer import (
     PullMode,
 )
 from channels_app.models.policies import MAX_FACTOR, MAX_PER_SECOND, MAX_RETRIES, MAX_WAIT_SECONDS, Jitter
+from channels_app.pull.index.moments import InvalidTime, moment
+from channels_app.pull.index.start import polls
 from channels_app.reasons import Reason, is_answer
 
 _OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 LEAST_SECONDS = 0.001
+_WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 @extend_schema_field({"oneOf": [{"type": "integer", "minimum": 300, "maximum": 599}, {"enum": list(Reason)}]})
@@ -51,6 +57,23 @@ class Answer(serializers.Field):  # type: ignore[type-arg]
 
     def to_representation(self, value: str) -> int | str:
         return int(value) if value.isdigit() else value
+
+
+@extend_schema_field({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "format": "date-time"}]})
+class Start(serializers.Field):  # type: ignore[type-arg]
+    """Where a new consumer begins that polls by index: after an index, or with the first message from a time on."""
+
+    default_error_messages = {"invalid": "An index, 0 or more, or a time such as 2026-01-31T12:00:00Z."}
+
+    def to_internal_value(self, data: Any) -> int | datetime:
+        if isinstance(self.root.initial_data, QueryDict) and _WHOLE.fullmatch(str(data)):
+            data = int(data)
+        if isinstance(data, int) and not isinstance(data, bool) and data >= 0:
+            return data
+        try:
+            return moment(data)
+        except InvalidTime:
+            self.fail("invalid")
 
 
 class RetryPolicyIn(In):
@@ -127,7 +150,12 @@ class ChannelIn(RegistryIn):
 
 
 class ConsumerIn(RegistryIn):
-    """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's."""
+    """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's.
+
+    `startFrom` is where a new consumer with `pullMode` index begins: after this index, or with the first message
+    received at or after this time; without it, with the next message. It is not kept: for a consumer that is there it
+    is refused, as only `seek` moves it.
+    """
 
     ignored = (
         *RegistryIn.ignored,
@@ -150,6 +178,7 @@ class ConsumerIn(RegistryIn):
     maxInFlight = Whole(source="max_in_flight", min_value=1, max_value=MAX_IN_FLIGHT_LIMIT, **_OPTIONAL)
     pullMode = Choice(source="pull_mode", choices=PullMode.values, **_OPTIONAL)
     unackedCap = Whole(source="unacked_cap", min_value=1, max_value=MAX_UNACKED_LIMIT, **_OPTIONAL)
+    startFrom = Start(source="start_from", **_OPTIONAL)
     ackMode = Choice(source="ack_mode", choices=AckMode.values, **_OPTIONAL)
     ackTimeoutSeconds = Number(
         source="ack_timeout_seconds", min_value=LEAST_SECONDS, max_value=MAX_ACK_TIMEOUT_SECONDS, **_OPTIONAL
@@ -167,6 +196,26 @@ class ConsumerIn(RegistryIn):
         if not may_register(url, allowed_from(settings.EGRESS_ALLOW)):
             raise EgressDenied(errors=[{"field": "callbackUrl", "code": "egress_denied", "detail": "Not public."}])
         return url
+
+    def values(self) -> dict[str, Any]:
+        """No word about the start is none, and so is null."""
+        return {name: value for name, value in super().values().items() if (name, value) != ("start_from", None)}
+
+
+class NewChannelIn(ChannelIn):
+    """A channel that must not be there yet."""
+
+    ignored = tuple(name for name in ChannelIn.ignored if name != "id")
+
+    id = Text(whole(PUBLIC_ID), source="public_id")
+
+
+class NewConsumerIn(ConsumerIn):
+    """A consumer that its channel must not have yet."""
+
+    ignored = tuple(name for name in ConsumerIn.ignored if name != "id")
+
+    id = Text(whole(PUBLIC_ID), source="public_id")
 
 
 class RateLimitOut(serializers.Serializer[Any]):
@@ -191,7 +240,10 @@ class ChannelStateOut(serializers.Serializer[Any]):
 
 
 class ConsumerStateOut(serializers.Serializer[Any]):
-    """`status` is delivering, paused, disabled, breaker_open, or breaker_half_open while one job is tried."""
+    """`status` is delivering, paused, disabled, breaker_open, or breaker_half_open while one job is tried.
+
+    The indexes are shown of one that polls by index: everything up to them is acknowledged, or was handed out.
+    """
 
     status = serializers.CharField()
     pausedAt = serializers.DateTimeField(source="paused_at", allow_null=True)
@@ -201,6 +253,13 @@ class ConsumerStateOut(serializers.Serializer[Any]):
     breakerOpenedAt = serializers.DateTimeField(source="breaker_opened_at", allow_null=True)
     breakerOpenUntil = serializers.DateTimeField(source="breaker_until", allow_null=True)
     slots = serializers.IntegerField()
+    ackedIndex = serializers.IntegerField(source="acked_index", required=False)
+    sentIndex = serializers.IntegerField(source="sent_index", required=False)
+
+    def to_representation(self, state: ConsumerState) -> dict[str, Any]:
+        shown = super().to_representation(state)
+        hidden = () if polls(state.consumer) else ("ackedIndex", "sentIndex")
+        return {name: value for name, value in shown.items() if name not in hidden}
 
 
 class RegistryOut(serializers.Serializer[Any]):
