@@ -114,7 +114,7 @@ class Notifier:
 
     pool: AsyncConnectionPool
     session: aiohttp.ClientSession
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def notify(self, consumer_id: int) -> bool:
         """False: another was sent a moment ago, and this one's time is to come."""
@@ -125,14 +125,14 @@ class Notifier:
             if not await take_turn(connection, consumer_id):
                 return False
         task = asyncio.create_task(self._send(note))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
         return True
 
     async def stop(self) -> None:
-        for task in self._tasks:
+        for task in self.under_way:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self.under_way, return_exceptions=True)
 
     async def _send(self, note: Note) -> None:
         note_id = f"note-{uuid.uuid4().hex}"

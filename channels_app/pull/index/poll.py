@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import args_row
 
 from channels_app.models.message import Content
-from channels_app.pull.index.places import Place, hold, keep, pass_over_dead
+from channels_app.pull.index.places import Place, hold, keep, look, pass_over_dead
 from channels_app.pull.index.window import Nothing, Window
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -90,7 +90,7 @@ async def poll(connection: AsyncConnection, consumer_id: int, *, start: int | No
         items: Sequence[Item] = []
         if not window.is_empty:
             sent, items = await _take(connection, window)
-            window = replace(window, place=replace(place, sent=sent))
+            window = replace(window, place=await _behind(connection, window, sent))
         await keep(connection, window.place)
     return Polled(items, window.place, None if items else window.why_nothing())
 
@@ -102,6 +102,15 @@ async def _take(connection: AsyncConnection, window: Window) -> tuple[int, list[
         await cursor.execute(_TAKE, asked)
         rows = await cursor.fetchall()
     return rows[0][0], [item for _, item in rows if item is not None]
+
+
+async def _behind(connection: AsyncConnection, window: Window, sent: int) -> Place:
+    """Where the consumer stands after that. What `from` leaps over may be done already, from before a seek."""
+    place = replace(window.place, sent=sent)
+    if window.after == window.place.sent:
+        return place
+    await keep(connection, place)
+    return await look(connection, place.consumer_id)
 
 
 def _row(sent: int, index: int | None, *columns: object) -> tuple[int, Item | None]:
