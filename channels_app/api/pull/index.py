@@ -162,8 +162,8 @@ def _tell(admitted: Admitted, name: str, value: int, acked: Acked) -> None:
 
 
 ROUTES = (
-    Route(POLL, ("GET",), poll_door),
-    Route(MESSAGE_AT, ("GET",), message_at_door),
+    Route(POLL, ("GET",), poll_door, max_bytes=DOCUMENT_BYTES),
+    Route(MESSAGE_AT, ("GET",), message_at_door, max_bytes=DOCUMENT_BYTES),
     Route(ACK, ("POST",), ack_door, max_bytes=DOCUMENT_BYTES),
     Route(SEEK, ("POST",), seek_door, max_bytes=DOCUMENT_BYTES),
 )
