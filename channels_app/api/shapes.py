@@ -1,11 +1,8 @@
 """The registry's documents: what clients send (In) and what they are shown (Out)."""
 
-import re
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -14,6 +11,7 @@ from broker_project.lib.callback_url import MAX_LENGTH as MAX_URL_LENGTH
 from broker_project.lib.callback_url import check_callback_url, may_register
 from broker_project.lib.egress import allowed_from
 from broker_project.lib.patterns import PUBLIC_ID, TOKEN, whole
+from channels_app.api.start import Start
 from channels_app.errors import EgressDenied
 from channels_app.models import Channel, Consumer, ConsumerState
 from channels_app.models.channel import (
@@ -34,13 +32,11 @@ from channels_app.models.consumer import (
     PullMode,
 )
 from channels_app.models.policies import MAX_FACTOR, MAX_PER_SECOND, MAX_RETRIES, MAX_WAIT_SECONDS, Jitter
-from channels_app.pull.index.moments import InvalidTime, moment
 from channels_app.pull.index.start import polls
 from channels_app.reasons import Reason, is_answer
 
 _OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 LEAST_SECONDS = 0.001
-_WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 @extend_schema_field({"oneOf": [{"type": "integer", "minimum": 300, "maximum": 599}, {"enum": list(Reason)}]})
@@ -57,23 +53,6 @@ class Answer(serializers.Field):  # type: ignore[type-arg]
 
     def to_representation(self, value: str) -> int | str:
         return int(value) if value.isdigit() else value
-
-
-@extend_schema_field({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "format": "date-time"}]})
-class Start(serializers.Field):  # type: ignore[type-arg]
-    """Where a new consumer begins that polls by index: after an index, or with the first message from a time on."""
-
-    default_error_messages = {"invalid": "An index, 0 or more, or a time such as 2026-01-31T12:00:00Z."}
-
-    def to_internal_value(self, data: Any) -> int | datetime:
-        if isinstance(self.root.initial_data, QueryDict) and _WHOLE.fullmatch(str(data)):
-            data = int(data)
-        if isinstance(data, int) and not isinstance(data, bool) and data >= 0:
-            return data
-        try:
-            return moment(data)
-        except InvalidTime:
-            self.fail("invalid")
 
 
 class RetryPolicyIn(In):

@@ -46,16 +46,22 @@ SELECT consumer.id, CASE WHEN channel.deleted_at IS NULL THEN 'consumer_gone' EL
 FROM consumer JOIN channel ON channel.id = consumer.channel_id
 WHERE consumer.deleted_at > now() - interval '1 minute'
    OR consumer.deleted_at IS NOT NULL AND consumer.id IN (SELECT consumer_id FROM ready)
+   OR consumer.deleted_at IS NOT NULL AND consumer.pull_mode = 'index' AND EXISTS (
+       SELECT FROM delivery_job j WHERE j.consumer_id = consumer.id AND j.status = 1002 AND j.lease_until IS NULL
+   )
 """
 _OPEN = """
 WITH open AS MATERIALIZED (
-    SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1001 AND next_attempt_at IS {kind}
+    SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND {kind}
     LIMIT %(most)s FOR UPDATE SKIP LOCKED
 )
 UPDATE delivery_job SET status = 1004, reason = %(reason)s, next_attempt_at = NULL, status_changed_at = now()
 FROM open WHERE delivery_job.id = open.id RETURNING delivery_job.id
 """
-_BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT NULL")
+_BURY_READY = _OPEN.format(kind="status = 1001 AND next_attempt_at IS NULL")
+_BURY_WAITING = _OPEN.format(kind="status = 1001 AND next_attempt_at IS NOT NULL")
+# What was polled by index is held without a time: nothing else would end it.
+_BURY_POLLED = _OPEN.format(kind="status = 1002 AND lease_until IS NULL")
 
 
 def expire_old() -> int:
@@ -64,11 +70,11 @@ def expire_old() -> int:
 
 
 def bury_gone() -> int:
-    """In batches; what is in flight ends by itself."""
+    """In batches; what is in flight with a time ends by itself."""
     with connection.cursor() as cursor:
         cursor.execute(WITH_READY_JOBS + _GONE)
         gone = [{"consumer": who, "reason": reason, "most": MOST} for who, reason in cursor.fetchall()]
-    return sum(_repeat(_BURY_READY, one) + _repeat(_BURY_WAITING, one) for one in gone)
+    return sum(_repeat(bury, one) for one in gone for bury in (_BURY_READY, _BURY_WAITING, _BURY_POLLED))
 
 
 def _repeat(statement: str, parameters: dict[str, Any]) -> int:

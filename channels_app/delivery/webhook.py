@@ -73,6 +73,8 @@ async def send_note(session: aiohttp.ClientSession, to: Addressee, *, note_id: s
         async with session.post(
             _url(to.callback_url), data=body, headers=headers, timeout=_timeout(seconds), allow_redirects=False
         ) as response:
+            # Read, so that the connection can be used again.
+            await _read(response)
             return str(response.status)
     except (aiohttp.ClientError, OSError, TimeoutError, UnicodeError) as error:
         return _reason_of(error).value

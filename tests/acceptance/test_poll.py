@@ -26,10 +26,10 @@ class Poller:
     name: str = "k"
 
     def get(self, rest: str, headers: dict[str, str] = TOKENS) -> httpx.Response:
-        return self.channel.web.get(self._path(rest), headers=headers)
+        return self.channel.web.get(self.path(rest), headers=headers)
 
     def post(self, rest: str, body: Any) -> httpx.Response:
-        return self.channel.web.post(self._path(rest), json=body, headers=TOKENS)
+        return self.channel.web.post(self.path(rest), json=body, headers=TOKENS)
 
     def poll(self, **query: int) -> Any:
         return self.get(f"poll?{'&'.join(f'{name}={value}' for name, value in query.items())}").json()
@@ -42,7 +42,7 @@ class Poller:
         """As a poll says it that asks for what cannot be yet, and is handed out nothing."""
         return int(self.poll(**{"from": 10**17})["lastIndex"])
 
-    def _path(self, rest: str) -> str:
+    def path(self, rest: str) -> str:
         return f"/channel/{self.channel.name}/consumer/{self.name}/{rest}"
 
 
@@ -187,8 +187,8 @@ def test_bad_numbers_and_documents_are_refused_and_change_nothing(poller: Poller
     sent = [poller.post(door, body) for door, body in bad]
 
     assert {answer.status_code for answer in [*asked, *sent]} == {400}
-    broken = poller.channel.web.post(poller._path("ack"), content=b"{", headers=TOKENS)
-    form = poller.channel.web.post(poller._path("ack"), data={"index": "1"}, headers=TOKENS)
+    broken = poller.channel.web.post(poller.path("ack"), content=b"{", headers=TOKENS)
+    form = poller.channel.web.post(poller.path("ack"), data={"index": "1"}, headers=TOKENS)
     assert (broken.status_code, form.status_code) == (400, 415)
     statuses = [poller.get(f"message-at/{index}").status_code for index in (0, 1, 2, 4)]
     assert statuses == [404, 200, 409, 404]

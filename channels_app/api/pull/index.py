@@ -1,11 +1,13 @@
 """The doors for consumers that poll by index: poll, one message again, ack, seek."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
+from weakref import WeakValueDictionary
 
 import psycopg
 import structlog
@@ -28,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 DEFAULT_LIMIT, MOST = 25, 1_000
 DOCUMENT_BYTES = 4_096
+_turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 POLL, ACK, SEEK = address("poll"), address("ack"), address("seek")
@@ -42,7 +45,7 @@ async def poll_door(request: Request) -> Reply:
     """The next messages, by index; without any, the reason."""
     admitted = await _admit(request, POLL)
     start, limit = _asked(request)
-    async with _connection() as connection:
+    async with _connection(admitted.consumer.row_id) as connection:
         polled = await poll.poll(connection, admitted.consumer.row_id, start=start, limit=limit)
     items = [shown(item) for item in polled.items]
     return answer({"result": items, **_indexes(polled.place), "lastIndex": polled.place.last, "reason": polled.reason})
@@ -52,7 +55,7 @@ async def message_at_door(request: Request) -> Reply:
     """One message again."""
     admitted = await _admit(request, MESSAGE_AT)
     index = _number("The index", MESSAGE_AT.fullmatch(request.path)["index"])  # type: ignore[index]
-    async with _connection() as connection:
+    async with _connection(admitted.consumer.row_id) as connection:
         return answer(shown(await again.message_at(connection, admitted.consumer.row_id, index)))
 
 
@@ -61,8 +64,8 @@ async def ack_door(request: Request) -> Reply:
     admitted = await _admit(request, ACK)
     name, value = _one_of(document(request), "index", "upTo")
     act = ack.ack if name == "index" else ack.ack_up_to
-    async with _connection() as connection:
-        acked = await act(connection, admitted.consumer.row_id, _index(value))
+    consumer_id = admitted.consumer.row_id
+    acked = await act(lambda: _connection(consumer_id), consumer_id, _index(value))
     _tell(admitted, name, value, acked)
     return answer({**_indexes(acked.place), "result": "applied" if acked.jobs else "duplicate"})
 
@@ -71,13 +74,14 @@ async def seek_door(request: Request) -> Reply:
     """`index`: go on right after it. `time`: go on with the first message received at or after it."""
     admitted = await _admit(request, SEEK)
     name, value = _one_of(document(request), "index", "time")
-    async with _connection() as connection:
-        if name == "time":
-            index = await seek.index_before(connection, admitted.channel.row_id, moment(value))
-        else:
-            index = _index(value)
-        place = await seek.seek(connection, admitted.consumer.row_id, index)
-    return answer(_indexes(place))
+    consumer_id = admitted.consumer.row_id
+    index = await _index_before(admitted, moment(value)) if name == "time" else _index(value)
+    return answer(_indexes(await seek.seek(lambda: _connection(consumer_id), consumer_id, index)))
+
+
+async def _index_before(admitted: Admitted, at: datetime) -> int:
+    async with _connection(admitted.consumer.row_id) as connection:
+        return await seek.index_before(connection, admitted.channel.row_id, at)
 
 
 async def _admit(request: Request, path: re.Pattern[str]) -> Admitted:
@@ -89,9 +93,11 @@ async def _admit(request: Request, path: re.Pattern[str]) -> Admitted:
 
 
 @asynccontextmanager
-async def _connection() -> AsyncIterator[AsyncConnection]:
+async def _connection(consumer_id: int) -> AsyncIterator[AsyncConnection]:
+    """Calls of one consumer come one by one anyway: they wait here, and not with a connection in their hands."""
+    turn = _turns.setdefault(consumer_id, asyncio.Lock())
     try:
-        async with door_pool().connection() as connection:
+        async with turn, door_pool().connection() as connection:
             yield connection
     except (psycopg.OperationalError, PoolTimeout) as error:
         raise StorageAway from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from psycopg import AsyncConnection
 
 from broker_project.lib.errors import BrokerError
-from channels_app.pull.index.places import Place, hold, keep, look
+from channels_app.pull.index.places import Connect, Place, hold, keep, look
 
 # By so many messages a statement: an acknowledgement of everything may be of a hundred thousand, a seek of millions.
 BATCH = 2_000
@@ -47,19 +47,19 @@ class Acked:
     jobs: int
 
 
-async def ack(connection: AsyncConnection, consumer_id: int, index: int) -> Acked:
+async def ack(connect: Connect, consumer_id: int, index: int) -> Acked:
     """One message. What is done already stays as it is."""
-    async with connection.transaction():
+    async with connect() as connection, connection.transaction():
         place = await _below_sent(connection, consumer_id, index)
         jobs = await done(connection, place, after=index - 1, until=index) if index > place.acked else 0
         return Acked(await _moved(connection, consumer_id), jobs)
 
 
-async def ack_up_to(connection: AsyncConnection, consumer_id: int, index: int) -> Acked:
+async def ack_up_to(connect: Connect, consumer_id: int, index: int) -> Acked:
     """Everything at or below it, in batches of a transaction each: cut short, it can be said again."""
     jobs = 0
     while True:
-        async with connection.transaction():
+        async with connect() as connection, connection.transaction():
             place = await _below_sent(connection, consumer_id, index)
             until = min(place.acked + BATCH, index)
             jobs += await done(connection, place, after=place.acked, until=until)

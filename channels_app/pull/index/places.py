@@ -1,5 +1,7 @@
 """Where a consumer stands in its channel. Who moves it holds its row first: calls of one consumer come one by one."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +9,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from channels_app.errors import UnknownConsumer
+
+# A connection for a batch: between batches it is somebody else's.
+Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 
 # How many messages are looked through at once for one that is not dead.
 STRIDE = 5_000

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from broker_project.lib.errors import BrokerError
 from channels_app.pull.index.ack import BATCH, done
 from channels_app.pull.index.moments import INDEX_BEFORE
-from channels_app.pull.index.places import Place, hold, keep
+from channels_app.pull.index.places import Connect, Place, hold, keep
 
 log = structlog.get_logger(__name__)
 
@@ -20,10 +20,10 @@ class NoSuchPlace(BrokerError):
     """An index to go to is from 0 to the channel's last."""
 
 
-async def seek(connection: AsyncConnection, consumer_id: int, index: int) -> Place:
+async def seek(connect: Connect, consumer_id: int, index: int) -> Place:
     """Forward goes by batches of a transaction each, and the indexes with them: cut short, it can be said again."""
     while True:
-        async with connection.transaction():
+        async with connect() as connection, connection.transaction():
             place = await _step(connection, await hold(connection, consumer_id), index)
         if place.acked == index:
             log.info("index.sought", consumer_id=consumer_id, index=index)

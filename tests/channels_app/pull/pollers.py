@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from psycopg import AsyncConnection
 
-from channels_app.models import Channel, Consumer, ConsumerState, DeliveryJob
+from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, DeliveryJob
 from channels_app.pull.index import ack, again, poll, seek
 from channels_app.pull.index.ack import Acked
 from channels_app.pull.index.poll import Item, Polled
@@ -31,13 +32,13 @@ class Poller:
         return [item.index for item in self.poll(start, limit).items]
 
     def ack(self, index: int) -> Acked:
-        return self._do(lambda own: ack.ack(own, self.consumer.pk, index))
+        return self._do(lambda own: ack.ack(lambda: nullcontext(own), self.consumer.pk, index))
 
     def ack_up_to(self, index: int) -> Acked:
-        return self._do(lambda own: ack.ack_up_to(own, self.consumer.pk, index))
+        return self._do(lambda own: ack.ack_up_to(lambda: nullcontext(own), self.consumer.pk, index))
 
     def seek(self, index: int) -> None:
-        self._do(lambda own: seek.seek(own, self.consumer.pk, index))
+        self._do(lambda own: seek.seek(lambda: nullcontext(own), self.consumer.pk, index))
 
     def message_at(self, index: int) -> Item:
         return self._do(lambda own: again.message_at(own, self.consumer.pk, index))
@@ -66,7 +67,7 @@ def make_poller(channel: Channel | None = None, public_id: str = "k", **values: 
 
 def publish(channel: Channel, number: int, **values: Any) -> None:
     """So many messages, fanned out."""
-    last = channel.state.__class__.objects.get(pk=channel.pk).last_sequence
+    last = ChannelState.objects.get(pk=channel.pk).last_sequence
     make_messages(channel, *(f"m{last + place + 1}" for place in range(number)), **values)
     dispatch(channel)
 

@@ -9,10 +9,11 @@ from django.db import connection
 from django.utils import timezone
 from psycopg import AsyncConnection
 
+from broker_project.lib.conditions import Condition
 from channels_app import services
-from channels_app.delivery.endings import expire_old
+from channels_app.delivery.endings import bury_gone, expire_old
 from channels_app.errors import UnknownConsumer
-from channels_app.models import DeliveryJob, JobStatus, Message
+from channels_app.models import Consumer, ConsumerState, DeliveryJob, JobStatus, Message
 from channels_app.pull.index import poll as polling
 from channels_app.pull.index.again import Expunged, NoSuchIndex, NotSentYet
 from channels_app.pull.index.places import Place
@@ -219,7 +220,7 @@ def test_nothing_is_handed_out_in_a_pause(whose: str) -> None:
 
 def test_what_came_while_it_was_disabled_gets_its_jobs_when_it_is_polled() -> None:
     poller = make_poller()
-    poller.consumer.state.__class__.objects.update(disabled_at=timezone.now(), disabled_reason="gone")
+    ConsumerState.objects.update(disabled_at=timezone.now(), disabled_reason="gone")
     publish(poller.consumer.channel, 2)
     assert poller.poll().reason == Nothing.DISABLED
 
@@ -244,10 +245,23 @@ def test_two_consumers_at_different_speeds_do_not_affect_each_other() -> None:
 
 def test_one_that_is_gone_or_leases_now_is_unknown() -> None:
     poller = make_poller()
-    poller.consumer.__class__.objects.update(pull_mode="lease")
+    Consumer.objects.update(pull_mode="lease")
 
     with pytest.raises(UnknownConsumer):
         poller.poll()
+
+
+def test_what_one_had_polled_ends_when_it_is_deleted() -> None:
+    poller = make_poller()
+    publish(poller.consumer.channel, 12)
+    poller.poll()
+    services.delete(poller.consumer, condition=Condition(etags=frozenset({poller.consumer.etag})))
+    Consumer.objects.update(deleted_at=timezone.now() - timedelta(hours=1))
+
+    bury_gone()
+    bury_gone()
+
+    assert set(DeliveryJob.objects.values_list("status", "reason")) == {(DEAD, "consumer_gone")}
 
 
 def test_concurrent_polls_never_overlap_and_never_skip() -> None:

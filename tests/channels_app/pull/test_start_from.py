@@ -1,16 +1,22 @@
 """Where a consumer begins that polls by index, and what happens when it becomes one, or ceases to be."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from broker_project.lib.conditions import Condition
 from channels_app import services
+from channels_app.api import declaration
 from channels_app.delivery import sweeps
+from channels_app.delivery.fanout import fan_out
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
+from tests.acceptance.servers import wait_until
 from tests.channels_app.messages import make_messages
 from tests.channels_app.pull.pollers import Poller, make_poller, publish
 from tests.channels_app.registry import make_channel, make_consumer, problem, put
@@ -148,3 +154,38 @@ def test_what_one_has_polled_comes_back_when_it_polls_no_more(channel: Channel) 
     assert None not in DeliveryJob.objects.values_list("lease_until", flat=True)
     sweeps.take_back_lost()
     assert poller.statuses() == [JobStatus.QUEUED] * 2
+
+
+def test_a_registry_file_says_it_at_every_start_and_is_heard_at_the_first(channel: Channel, tmp_path: Path) -> None:
+    file = tmp_path / "broker.toml"
+    file.write_text('[channels.orders.consumers.k]\ntype = "pull"\npullMode = "index"\nstartFrom = 2\n')
+
+    assert declaration.apply(file).created == ["channels.orders.consumers.k"]
+    poller = Poller(Consumer.objects.get())
+    poller.poll()
+    assert declaration.apply(file).changed == []
+    assert poller.indexes == (2, 5)
+
+
+def test_one_that_comes_during_a_fan_out_begins_after_it(channel: Channel) -> None:
+    """It waits for the number that the fan-out is about to give."""
+
+    def register() -> tuple[int, int]:
+        try:
+            return make_poller(channel).indexes
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            make_messages(channel, "under-way")
+            fan_out(channel.pk)
+            registered = threads.submit(register)
+            wait_until(_somebody_waits, 10)
+        assert registered.result(10) == (6, 6)
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_locks WHERE NOT granted")
+        return bool(cursor.rowcount)
