@@ -12,6 +12,7 @@ from broker_project.lib.garbage import leave_what_is_loaded
 from channels_app.delivery.courier import Courier, Ended
 from channels_app.delivery.webhook import open_session
 from channels_app.doorbell import ring_deliver, ring_promote
+from channels_app.pull.notify import Notifier
 
 # A run lasts a second; beyond this something is stuck, and the task must not be.
 RUN_TIMEOUT_SECONDS = 20.0
@@ -23,6 +24,7 @@ class DeliveryLoop:
         self._loop = uvloop.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="delivery-loop", daemon=True).start()
         self._courier = asyncio.run_coroutine_threadsafe(_open_courier(), self._loop).result(RUN_TIMEOUT_SECONDS)
+        self._notifier = Notifier(self._courier.pool, self._courier.session)
 
     def deliver(self, consumer_id: int) -> Ended:
         running = asyncio.run_coroutine_threadsafe(self._courier.deliver(consumer_id), self._loop)
@@ -35,8 +37,17 @@ class DeliveryLoop:
     def is_hungry(self, consumer_id: int) -> bool:
         return self._courier.is_hungry(consumer_id)
 
+    def notify(self, consumer_id: int) -> bool:
+        """False: not yet."""
+        running = asyncio.run_coroutine_threadsafe(self._notifier.notify(consumer_id), self._loop)
+        try:
+            return running.result(RUN_TIMEOUT_SECONDS)
+        except TimeoutError:
+            running.cancel()
+            raise
+
     def stop(self) -> None:
-        closing = _close_courier(self._courier)
+        closing = _close(self._courier, self._notifier)
         asyncio.run_coroutine_threadsafe(closing, self._loop).result(2 * GRACE_SECONDS)
 
 
@@ -49,8 +60,9 @@ async def _open_courier() -> Courier:
     return courier
 
 
-async def _close_courier(courier: Courier) -> None:
-    """First its tries and their outcomes, then what they go through."""
+async def _close(courier: Courier, notifier: Notifier) -> None:
+    """First the tries and their outcomes, then what they go through."""
+    await notifier.stop()
     await courier.stop(GRACE_SECONDS)
     await courier.session.close()
     await courier.pool.close()

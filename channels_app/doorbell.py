@@ -31,6 +31,7 @@ EXPIRES_SECONDS = 10.0
 SOON_SECONDS = 35.0
 DELIVER_GRAIN_SECONDS = 0.05
 PROMOTE_GRAIN_SECONDS = 0.1
+NOTIFY_GRAIN_SECONDS = 0.05
 # Where web processes hear of jobs for those who wait for an answer: consumers' ids, by commas.
 READY_FOR_PULL = "ready-for-pull"
 
@@ -154,11 +155,22 @@ def ring_deliver(consumer_id: int, in_seconds: float = 0.0) -> None:
         doorbell().ring(bell.later(in_seconds, DELIVER_GRAIN_SECONDS) if in_seconds else bell)
 
 
+def notify_bell(consumer_id: int) -> Bell:
+    return Bell("channels_app.notify", consumer_id)
+
+
+def ring_notify(consumer_id: int, in_seconds: float = 0.0) -> None:
+    bell = notify_bell(consumer_id)
+    doorbell().ring(bell.later(in_seconds, NOTIFY_GRAIN_SECONDS) if in_seconds else bell)
+
+
 def ring_work(work: Work) -> None:
     for consumer_id in work.push:
         ring_deliver(consumer_id)
     if work.pull:
         doorbell().hint(work.pull)
+    for consumer_id in work.told:
+        ring_notify(consumer_id)
 
 
 def ring_promote(in_seconds: float) -> None:

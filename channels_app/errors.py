@@ -33,6 +33,18 @@ class UnknownJob(BrokerError):
     status = 404
 
 
+class ChannelExists(BrokerError):
+    """There is a channel with this id."""
+
+    status = 409
+
+
+class ConsumerExists(BrokerError):
+    """This channel has a consumer with this id."""
+
+    status = 409
+
+
 class InvalidId(BrokerError):
     """An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -"""
 

@@ -11,10 +11,19 @@ from django.db.models.functions import Now
 from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
+from broker_project.lib.errors import BrokerError
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.webhooks import new_secret
 from channels_app.doorbell import ring_bury, ring_ready
-from channels_app.errors import CallbackUrlMissing, InvalidId, MessageInFlight, RateMissing, UnknownChannel
+from channels_app.errors import (
+    CallbackUrlMissing,
+    ChannelExists,
+    ConsumerExists,
+    InvalidId,
+    MessageInFlight,
+    RateMissing,
+    UnknownChannel,
+)
 from channels_app.models import (
     Channel,
     ChannelState,
@@ -29,6 +38,7 @@ from channels_app.models import (
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 from channels_app.models.state import StateQuerySet
+from channels_app.pull.index import start
 
 log = structlog.get_logger(__name__)
 
@@ -39,16 +49,27 @@ Object = TypeVar("Object", bound=RegistryObject)
 def put(fresh: Object, *, values: Values, condition: Condition) -> tuple[Object, bool]:
     """Create the object, or change the one that has its id; says whether it is new.
 
-    In `values` a column that is left out keeps its value, and None resets it to its default.
+    In `values` a column that is left out keeps its value, and None resets it to its default. `start_from` is no column:
+    it says where a new consumer begins that polls by index, and is refused for one that is there.
     """
     if not PUBLIC_ID.fullmatch(fresh.public_id):
         raise InvalidId
     row = siblings(fresh).named(fresh.public_id).first()
     if row is None:
         condition.check_absent()
-        return _create(fresh, values, condition), True
+        return _create(fresh, values, AlreadyExists if condition.only_new else PreconditionMissing), True
     condition.check_present(changed_at=row.changed_at, etag=row.etag)
+    if "start_from" in values:
+        raise start.StartIsPast
     return _change(row, values), False
+
+
+def create(fresh: Channel | Consumer, *, values: Values) -> Channel | Consumer:
+    """Only if there is none with its id."""
+    taken = ChannelExists if isinstance(fresh, Channel) else ConsumerExists
+    if siblings(fresh).named(fresh.public_id).exists():
+        raise taken
+    return _create(fresh, values, taken)
 
 
 def delete(row: RegistryObject, *, condition: Condition) -> None:
@@ -107,18 +128,20 @@ def _state_of(row: Channel | Consumer) -> StateQuerySet:
     return model.objects.filter(pk=row.pk)
 
 
-def _create(fresh: Object, values: Values, condition: Condition) -> Object:
-    _apply(fresh, values)
+def _create(fresh: Object, values: Values, taken: type[BrokerError]) -> Object:
+    """`taken` is what is said if somebody else has made it since we looked."""
+    _apply(fresh, {name: value for name, value in values.items() if name != "start_from"})
     try:
         with transaction.atomic():
             if isinstance(fresh, Consumer):
                 _hold_channel(fresh.channel)
             fresh.save(force_insert=True)
+            if isinstance(fresh, Consumer):
+                start.begin(fresh, values.get("start_from"))
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
             raise
-        # Somebody made it since we looked: as if it had been there.
-        raise (AlreadyExists if condition.only_new else PreconditionMissing) from error
+        raise taken from error
     log.info("registry.created", kind=fresh._meta.model_name, id=fresh.public_id)
     return fresh
 
@@ -131,10 +154,13 @@ def _hold_channel(channel: Channel) -> None:
 
 
 def _change(row: Object, values: Values) -> Object:
-    known = row.changed_at
+    known, polled = row.changed_at, isinstance(row, Consumer) and start.polls(row)
     _apply(row, values)
-    if not siblings(row).change(pk=row.pk, known=known, values={name: getattr(row, name) for name in values}):
-        raise ChangedMeanwhile
+    with transaction.atomic():
+        if not siblings(row).change(pk=row.pk, known=known, values={name: getattr(row, name) for name in values}):
+            raise ChangedMeanwhile
+        if isinstance(row, Consumer) and start.polls(row) != polled:
+            start.change_over(row)
     row.refresh_from_db(fields=["changed_at"])
     log.info("registry.changed", kind=row._meta.model_name, id=row.public_id, fields=sorted(values))
     return row

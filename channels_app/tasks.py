@@ -13,12 +13,23 @@ from broker_project.lib.pg_lock import only_one
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
-from channels_app.doorbell import FAN_OUT, deliver_bell, doorbell, ring_deliver, ring_fan_out, ring_promote, ring_work
+from channels_app.doorbell import (
+    FAN_OUT,
+    deliver_bell,
+    doorbell,
+    notify_bell,
+    ring_deliver,
+    ring_fan_out,
+    ring_notify,
+    ring_promote,
+    ring_work,
+)
 from channels_app.metrics.activity import count_moved, count_run
 from channels_app.models import Operation, Progress
 from channels_app.operations import runner
 from channels_app.operations.bell import operation_bell, ring_operation
 from channels_app.pull import expiry
+from channels_app.pull.notify import GAP_SECONDS, seconds_to_wait
 
 # Trouble of the infrastructure, not of a consumer: tried again with a growing, random wait.
 RETRIED: dict[str, Any] = {
@@ -96,6 +107,19 @@ def _came_while_it_hung(ended: Ended, consumer_id: int) -> bool:
     if ended.is_full:
         return sweeps.has_free_slot(consumer_id) and sweeps.has_ready_jobs(consumer_id)
     return ended.is_hungry and not delivery_loop().is_hungry(consumer_id)
+
+
+@shared_task(name="channels_app.notify", **RETRIED)
+def notify(consumer_id: int) -> None:
+    """Too early, it comes again when a second is over; until then the bell hangs, and all rings are that one."""
+    wait = seconds_to_wait(consumer_id)
+    if wait:
+        ring_notify(consumer_id, wait)
+        return
+    # Before the look: what is stored later rings anew.
+    doorbell().answer(notify_bell(consumer_id))
+    if not delivery_loop().notify(consumer_id):
+        ring_notify(consumer_id, GAP_SECONDS)
 
 
 @shared_task(name="channels_app.promote_due", **RETRIED)

@@ -56,6 +56,18 @@ def conditional_put(shape: Any) -> dict[str, Any]:
     return {"parameters": [*_CONDITION, _ONLY_NEW], "responses": responses}
 
 
+def creation(shape: Any) -> dict[str, Any]:
+    """Of what must not be there yet."""
+    responses = {
+        201: OpenApiResponse(shape, description="Created; Location names it."),
+        (409, CONTENT_TYPE): OpenApiResponse({"$ref": "#/components/schemas/Problem"}, description="It is there."),
+        (415, CONTENT_TYPE): OpenApiResponse(
+            {"$ref": "#/components/schemas/Problem"}, description="Send JSON or a form."
+        ),
+    }
+    return {"responses": responses}
+
+
 HEADERS = {
     "200": ("X-Request-ID",),
     "201": ("X-Request-ID",),
@@ -86,7 +98,7 @@ class ProblemAwareSchema(AutoSchema):
     @property
     def _is_conditional(self) -> bool:
         """Whether what the view shows has a state that an update must know."""
-        return hasattr(getattr(self.view, "model", None), "etag")
+        return self.path.endswith("}") and hasattr(getattr(self.view, "model", None), "etag")
 
     def _describe_headers(self, responses: dict[str, Any]) -> None:
         state = ("ETag", "Last-Modified") if self._is_conditional else ()

@@ -46,6 +46,7 @@ CELERY_TASK_QUEUES = [Queue("dispatch"), Queue("delivery")]
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 CELERY_TASK_ROUTES = {
     "channels_app.deliver": {"queue": "delivery"},
+    "channels_app.notify": {"queue": "delivery"},
     "channels_app.report_delivery_progress": {"queue": "delivery"},
 }
 

@@ -102,6 +102,9 @@ def _resolve(name: str, value: Any) -> Any:
 
 def _put(name: str, fresh: Any, values: dict[str, Any], applied: Applied) -> Any:
     row = _existing(fresh)
+    if row is not None:
+        # Where a new consumer begins is said once, when it is made; the file says it at every start.
+        values.pop("start_from", None)
     if row is not None and not services.would_change(row, values):
         applied.unchanged.append(name)
         return row

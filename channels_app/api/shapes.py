@@ -10,9 +10,10 @@ from broker_project.api.fields import Choice, Flag, In, Number, Text, Whole
 from broker_project.lib.callback_url import MAX_LENGTH as MAX_URL_LENGTH
 from broker_project.lib.callback_url import check_callback_url, may_register
 from broker_project.lib.egress import allowed_from
-from broker_project.lib.patterns import TOKEN, whole
+from broker_project.lib.patterns import PUBLIC_ID, TOKEN, whole
+from channels_app.api.start import Start
 from channels_app.errors import EgressDenied
-from channels_app.models import Channel, Consumer
+from channels_app.models import Channel, Consumer, ConsumerState
 from channels_app.models.channel import (
     MAX_AGE_LIMIT_SECONDS,
     MAX_BACKLOG_LIMIT,
@@ -31,6 +32,7 @@ from channels_app.models.consumer import (
     PullMode,
 )
 from channels_app.models.policies import MAX_FACTOR, MAX_PER_SECOND, MAX_RETRIES, MAX_WAIT_SECONDS, Jitter
+from channels_app.pull.index.start import polls
 from channels_app.reasons import Reason, is_answer
 
 _OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
@@ -127,7 +129,12 @@ class ChannelIn(RegistryIn):
 
 
 class ConsumerIn(RegistryIn):
-    """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's."""
+    """Who receives from a channel, and how. What is left open in `retryPolicy` is the channel's.
+
+    `startFrom` is where a new consumer with `pullMode` index begins: after this index, or with the first message
+    received at or after this time; without it, with the next message. It is not kept: for a consumer that is there it
+    is refused, as only `seek` moves it.
+    """
 
     ignored = (
         *RegistryIn.ignored,
@@ -150,6 +157,7 @@ class ConsumerIn(RegistryIn):
     maxInFlight = Whole(source="max_in_flight", min_value=1, max_value=MAX_IN_FLIGHT_LIMIT, **_OPTIONAL)
     pullMode = Choice(source="pull_mode", choices=PullMode.values, **_OPTIONAL)
     unackedCap = Whole(source="unacked_cap", min_value=1, max_value=MAX_UNACKED_LIMIT, **_OPTIONAL)
+    startFrom = Start(source="start_from", **_OPTIONAL)
     ackMode = Choice(source="ack_mode", choices=AckMode.values, **_OPTIONAL)
     ackTimeoutSeconds = Number(
         source="ack_timeout_seconds", min_value=LEAST_SECONDS, max_value=MAX_ACK_TIMEOUT_SECONDS, **_OPTIONAL
@@ -167,6 +175,26 @@ class ConsumerIn(RegistryIn):
         if not may_register(url, allowed_from(settings.EGRESS_ALLOW)):
             raise EgressDenied(errors=[{"field": "callbackUrl", "code": "egress_denied", "detail": "Not public."}])
         return url
+
+    def values(self) -> dict[str, Any]:
+        """No word about the start is none, and so is null."""
+        return {name: value for name, value in super().values().items() if (name, value) != ("start_from", None)}
+
+
+class NewChannelIn(ChannelIn):
+    """A channel that must not be there yet."""
+
+    ignored = tuple(name for name in ChannelIn.ignored if name != "id")
+
+    id = Text(whole(PUBLIC_ID), source="public_id")
+
+
+class NewConsumerIn(ConsumerIn):
+    """A consumer that its channel must not have yet."""
+
+    ignored = tuple(name for name in ConsumerIn.ignored if name != "id")
+
+    id = Text(whole(PUBLIC_ID), source="public_id")
 
 
 class RateLimitOut(serializers.Serializer[Any]):
@@ -191,7 +219,10 @@ class ChannelStateOut(serializers.Serializer[Any]):
 
 
 class ConsumerStateOut(serializers.Serializer[Any]):
-    """`status` is delivering, paused, disabled, breaker_open, or breaker_half_open while one job is tried."""
+    """`status` is delivering, paused, disabled, breaker_open, or breaker_half_open while one job is tried.
+
+    The indexes are shown of one that polls by index: everything up to them is acknowledged, or was handed out.
+    """
 
     status = serializers.CharField()
     pausedAt = serializers.DateTimeField(source="paused_at", allow_null=True)
@@ -201,6 +232,13 @@ class ConsumerStateOut(serializers.Serializer[Any]):
     breakerOpenedAt = serializers.DateTimeField(source="breaker_opened_at", allow_null=True)
     breakerOpenUntil = serializers.DateTimeField(source="breaker_until", allow_null=True)
     slots = serializers.IntegerField()
+    ackedIndex = serializers.IntegerField(source="acked_index", required=False)
+    sentIndex = serializers.IntegerField(source="sent_index", required=False)
+
+    def to_representation(self, state: ConsumerState) -> dict[str, Any]:
+        shown = super().to_representation(state)
+        hidden = () if polls(state.consumer) else ("ackedIndex", "sentIndex")
+        return {name: value for name, value in shown.items() if name not in hidden}
 
 
 class RegistryOut(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from broker_project.api.conditions import condition_of, stamp
 from broker_project.api.pagination import page
-from broker_project.api.schema import CONDITIONAL_DELETE, PAGED, conditional_put
+from broker_project.api.schema import CONDITIONAL_DELETE, PAGED, conditional_put, creation
 from channels_app import selectors, services
 from channels_app.api.permissions import OpensChannel, OpensConsumer, sees_secrets
 from channels_app.api.shapes import (
@@ -16,6 +16,8 @@ from channels_app.api.shapes import (
     ConsumerIn,
     ConsumerOut,
     ListOut,
+    NewChannelIn,
+    NewConsumerIn,
     ProducerIn,
     ProducerOut,
     RegistryIn,
@@ -35,6 +37,20 @@ def _put(fresh: RegistryObject, shape_in: type[RegistryIn], shape_out: type[Regi
 def _show(shape: type[RegistryOut], row: RegistryObject, request: Request, status: int = 200) -> Response:
     body = shape(row, context={"secrets": sees_secrets(request)}).data
     return stamp(Response(body, status=status), changed_at=row.changed_at, etag=row.etag)
+
+
+def _create(
+    fresh: Channel | Consumer, shape_in: type[RegistryIn], shape_out: type[RegistryOut], request: Request
+) -> Response:
+    incoming = shape_in(data=request.data)
+    incoming.is_valid(raise_exception=True)
+    values = incoming.values()
+    fresh.public_id = values.pop("public_id")
+    response = _show(shape_out, services.create(fresh, values=values), request, 201)
+    channel = fresh.channel.public_id if isinstance(fresh, Consumer) else fresh.public_id
+    consumer = f"/consumer/{fresh.public_id}" if isinstance(fresh, Consumer) else ""
+    response["Location"] = f"/channel/{channel}{consumer}"
+    return response
 
 
 class ProducersView(APIView):
@@ -67,11 +83,18 @@ class ProducerView(APIView):
 
 
 class ChannelsView(APIView):
+    model = Channel
+
     @extend_schema(operation_id="listChannels", parameters=PAGED, responses=ListOut, tags=["registry"])
     def get(self, request: Request) -> Response:
         """All channels, newest first."""
         rows = Channel.objects.live().only("public_id")
         return Response(page(request, rows, lambda row: f"/channel/{row.public_id}"))
+
+    @extend_schema(operation_id="createChannel", request=NewChannelIn, tags=["registry"], **creation(ChannelOut))
+    def post(self, request: Request) -> Response:
+        """Create a channel that must not be there yet."""
+        return _create(Channel(), NewChannelIn, ChannelOut, request)
 
 
 class ChannelView(APIView):
@@ -97,6 +120,7 @@ class ChannelView(APIView):
 
 
 class ConsumersView(APIView):
+    model = Consumer
     permission_classes = [OpensChannel]
 
     @extend_schema(operation_id="listConsumers", parameters=PAGED, responses=ListOut, tags=["registry"])
@@ -105,6 +129,12 @@ class ConsumersView(APIView):
         channel = selectors.get_channel(channel_id)
         rows = Consumer.objects.live().filter(channel=channel).only("public_id")
         return Response(page(request, rows, lambda row: f"/channel/{channel_id}/consumer/{row.public_id}"))
+
+    @extend_schema(operation_id="createConsumer", request=NewConsumerIn, tags=["registry"], **creation(ConsumerOut))
+    def post(self, request: Request, channel_id: str) -> Response:
+        """Create a consumer that the channel must not have yet."""
+        fresh = Consumer(channel=selectors.get_channel(channel_id))
+        return _create(fresh, NewConsumerIn, ConsumerOut, request)
 
 
 class ConsumerView(APIView):

@@ -45,8 +45,8 @@ WHERE s.consumer_id = %s AND k.deleted_at IS NULL AND k.type = 'push'
 
 
 @dataclass(frozen=True)
-class Target:
-    """A consumer as a delivery needs it; what it leaves open is filled in by its channel."""
+class Addressee:
+    """A consumer as the head of a request to it needs it."""
 
     consumer_id: int
     consumer: str
@@ -55,6 +55,21 @@ class Target:
     sealed_token: str
     sealed_secret: str
     sealed_previous_secret: str | None
+
+    @cached_property
+    def token(self) -> str:
+        return sealer().unseal(self.sealed_token)
+
+    @cached_property
+    def secrets(self) -> list[str]:
+        """All live ones sign."""
+        return [sealer().unseal(sealed) for sealed in (self.sealed_secret, self.sealed_previous_secret) if sealed]
+
+
+@dataclass(frozen=True)
+class Target(Addressee):
+    """A consumer as a delivery needs it; what it leaves open is filled in by its channel."""
+
     timeout_seconds: float
     slots: int
     max_in_flight: int
@@ -85,15 +100,6 @@ class Target:
             self.jitter,
             frozenset(self.non_retriable),
         )
-
-    @cached_property
-    def token(self) -> str:
-        return sealer().unseal(self.sealed_token)
-
-    @cached_property
-    def secrets(self) -> list[str]:
-        """All live ones sign."""
-        return [sealer().unseal(sealed) for sealed in (self.sealed_secret, self.sealed_previous_secret) if sealed]
 
     @property
     def is_half_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""Step 4: one job is POSTed to its consumer. The only place that opens a socket to one."""
+"""Step 4: one job is POSTed to its consumer, or a note to one that asks. The only place that opens a socket to one."""
 
 import socket
 import time
@@ -17,7 +17,7 @@ from channels_app.delivery.claim import Job
 from channels_app.delivery.connector import GuardedConnector
 from channels_app.delivery.lookups import LookUp, Lookups
 from channels_app.delivery.retry import Outcome
-from channels_app.delivery.target import Target
+from channels_app.delivery.target import Addressee, Target
 from channels_app.reasons import Reason
 
 CONNECT_SECONDS = 10.0
@@ -66,6 +66,20 @@ async def send(session: aiohttp.ClientSession, target: Target, job: Job) -> Outc
         return Outcome(reason=_reason_of(error), error=_words(error, target), duration_ms=_since(began))
 
 
+async def send_note(session: aiohttp.ClientSession, to: Addressee, *, note_id: str, body: bytes, seconds: float) -> str:
+    """A word to a consumer that asks. Whatever it answers, this says what came of it, for the log, and no more."""
+    headers = {**_signed(to, note_id, body), "Content-Type": "application/json", "X-Request-ID": note_id}
+    try:
+        async with session.post(
+            _url(to.callback_url), data=body, headers=headers, timeout=_timeout(seconds), allow_redirects=False
+        ) as response:
+            # Read, so that the connection can be used again.
+            await _read(response)
+            return str(response.status)
+    except (aiohttp.ClientError, OSError, TimeoutError, UnicodeError) as error:
+        return _reason_of(error).value
+
+
 async def _post(session: aiohttp.ClientSession, target: Target, job: Job, began: float) -> Outcome:
     async with session.post(
         _url(target.callback_url),
@@ -106,24 +120,31 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return answer
 
 
-def _headers(target: Target, job: Job) -> dict[str, str]:
+def _signed(to: Addressee, webhook_id: str, body: bytes) -> dict[str, str]:
+    """Who it is for, and that it is from us."""
     at = int(time.time())
     return {
-        **{name: str(value) for name, value in job.headers.items()},
-        "Content-Type": job.content_type,
         "User-Agent": USER_AGENT,
+        "X-Broker-Channel-ID": to.channel,
+        "X-Broker-Consumer-ID": to.consumer,
+        "X-Broker-Consumer-Token": to.token,
+        "webhook-id": webhook_id,
+        "webhook-timestamp": str(at),
+        "webhook-signature": webhooks.sign(body, message_id=webhook_id, at=at, live=to.secrets),
+    }
+
+
+def _headers(target: Target, job: Job) -> dict[str, str]:
+    return {
+        **{name: str(value) for name, value in job.headers.items()},
+        **_signed(target, job.message_id, job.payload),
+        "Content-Type": job.content_type,
         "X-Broker-Message-ID": job.message_id,
         "X-Broker-Message-Priority": str(job.priority),
-        "X-Broker-Channel-ID": target.channel,
-        "X-Broker-Consumer-ID": target.consumer,
-        "X-Broker-Consumer-Token": target.token,
         "X-Broker-Job-ID": str(job.job_id),
         "X-Broker-Attempt": str(job.attempt),
         "X-Broker-Metadata-Headers": ",".join(job.headers),
         "X-Request-ID": f"job-{job.job_id}-{job.attempt}",
-        "webhook-id": job.message_id,
-        "webhook-timestamp": str(at),
-        "webhook-signature": webhooks.sign(job.payload, message_id=job.message_id, at=at, live=target.secrets),
     }
 
 

@@ -12,6 +12,7 @@ from channels_app.api.pull import fields
 from channels_app.api.pull.door import address, admit, answer, document
 from channels_app.api.pull.fields import Field, Shape
 from channels_app.api.pull.items import ItemsRefused, read_items
+from channels_app.api.pull.shapes import moment_shown
 from channels_app.pull.extend import Extended, Extension
 from channels_app.pull.extend import extend as lengthen
 
@@ -41,7 +42,7 @@ async def extend(request: Request) -> Reply:
 
 def _shown(job: str, extended: Extended) -> dict[str, Any]:
     shown = {"jobId": job, "result": extended.result}
-    return {**shown, "leaseUntil": fields.shown(extended.lease_until)} if extended.lease_until else shown
+    return {**shown, "leaseUntil": moment_shown(extended.lease_until)} if extended.lease_until else shown
 
 
 ROUTES = (Route(PATH, ("POST",), extend, max_bytes=settings.MAX_PAYLOAD_BYTES),)

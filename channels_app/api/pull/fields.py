@@ -153,7 +153,3 @@ def lease_seconds(value: Any) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= MAX_LEASE_SECONDS:
         raise InvalidField(f"A number of seconds is expected, more than 0 and at most {MAX_LEASE_SECONDS}.")
     return float(value)
-
-
-def shown(at: datetime | None) -> str | None:
-    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")

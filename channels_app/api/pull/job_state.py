@@ -10,6 +10,7 @@ from channels_app.api.pull import fields
 from channels_app.api.pull.after import after
 from channels_app.api.pull.door import Admitted, address, admit, answer, document
 from channels_app.api.pull.fields import Field, InvalidField, Shape
+from channels_app.api.pull.shapes import moment_shown
 from channels_app.models.consumer import ConsumerType
 from channels_app.pull.transition import NextState, Wanted, transit
 
@@ -43,7 +44,7 @@ async def set_state(request: Request) -> Reply:
     state, acked = await written(lambda connection: transit(connection, wanted))
     if acked is not None:
         after(acked)
-    shown = {"attempt": state.attempt, "leaseUntil": fields.shown(state.lease_until), "deviceId": state.device_id}
+    shown = {"attempt": state.attempt, "leaseUntil": moment_shown(state.lease_until), "deviceId": state.device_id}
     return answer(shown, status=202)
 
 
