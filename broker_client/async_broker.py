@@ -29,7 +29,7 @@ def _call(
     """A method that carries this flow out."""
 
     @wraps(flow)
-    async def method(self: "AsyncBroker", *arguments: P.args, **named: P.kwargs) -> T:
+    async def method(self: "AsyncBroker", /, *arguments: P.args, **named: P.kwargs) -> T:
         return await self._carry_out(flow(self._identity, *arguments, **named))
 
     return method

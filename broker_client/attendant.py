@@ -141,7 +141,7 @@ class Attendant:
             log.warning("Ending %s/%s: %s", self._held.channel, self._held.consumer, error)
 
     async def _unless_stopped(self, call: Coroutine[Any, Any, T]) -> T | None:
-        """Its result, or None when the worker stops first. A broker that is left before its answer takes back what it gave."""
+        """Its result, or None when the worker stops first. A broker left before its answer takes back its jobs."""
         work, stop = asyncio.create_task(call), asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)

@@ -28,7 +28,7 @@ def _call(flow: Callable[Concatenate[Identity, P], Flow[T]]) -> "Callable[Concat
     """A method that carries this flow out."""
 
     @wraps(flow)
-    def method(self: "Broker", *arguments: P.args, **named: P.kwargs) -> T:
+    def method(self: "Broker", /, *arguments: P.args, **named: P.kwargs) -> T:
         return self._carry_out(flow(self._identity, *arguments, **named))
 
     return method

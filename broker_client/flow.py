@@ -21,7 +21,7 @@ UNSENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 
 @dataclass(frozen=True)
 class Request:
-    """`after_seconds` is waited before it is sent; one that is not `repeatable` is not sent again once it may be heard."""
+    """`after_seconds` is waited before it is sent. One that is not `repeatable` is sent again only if it never left."""
 
     method: str
     path: str

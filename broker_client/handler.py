@@ -32,7 +32,8 @@ class Handler:
 
     def __call__(self, job: Job) -> Awaitable[Any]:
         if inspect.iscoroutinefunction(self.function):
-            return self.function(job)
+            working: Awaitable[Any] = self.function(job)
+            return working
         return _in_thread(self.function, job)
 
 

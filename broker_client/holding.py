@@ -1,4 +1,4 @@
-"""What the broker is told while jobs are held: what became of them, that they are still held, that they are given back."""
+"""What the broker is told of jobs that are held: what became of them, that they are kept, that they are given back."""
 
 from collections.abc import Iterable
 

@@ -47,7 +47,7 @@ class Indexes:
 
 
 def poll(identity: Identity, channel: str, consumer: str, *, start: int = 0, limit: int = 10) -> Flow[Polled]:
-    """What comes after `start` and was not handed out before. Lost answers are asked for again by message_at or seek."""
+    """What comes after `start` and was not handed out before. If an answer is lost, ask by message_at, or seek."""
     where = _place(channel, consumer, "poll") + f"?from={start}&limit={limit}"
     request = Request("GET", where, identity.as_consumer(channel, consumer))
     answer = yield replace(request, repeatable=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outgoing:
-    """bytes and texts go as they are, everything else as JSON. Without an id it gets one, so that a retry is harmless."""
+    """bytes and texts go as they are, all else as JSON. Without an id it gets one, so that a retry is harmless."""
 
     payload: Any = field(repr=False)
     message_id: str = ""

@@ -7,17 +7,17 @@ from broker_client.identity import Identity
 from broker_client.values import Registered
 
 
-def put_producer(identity: Identity, producer: str, **settings: Any) -> Flow[Registered]:
+def put_producer(identity: Identity, /, producer: str, **settings: Any) -> Flow[Registered]:
     """Made, or changed where it exists; what is not named stays. Needs an API key."""
     return (yield from _put(identity, path("producer", producer), settings))
 
 
-def put_channel(identity: Identity, channel: str, **settings: Any) -> Flow[Registered]:
+def put_channel(identity: Identity, /, channel: str, **settings: Any) -> Flow[Registered]:
     """Made, or changed where it exists; what is not named stays. Needs an API key."""
     return (yield from _put(identity, path("channel", channel), settings))
 
 
-def put_consumer(identity: Identity, channel: str, consumer: str, **settings: Any) -> Flow[Registered]:
+def put_consumer(identity: Identity, /, channel: str, consumer: str, **settings: Any) -> Flow[Registered]:
     """Made, or changed where it exists; what is not named stays. Needs an API key."""
     return (yield from _put(identity, path("channel", channel, "consumer", consumer), settings))
 
@@ -44,7 +44,7 @@ def delete_consumer(identity: Identity, channel: str, consumer: str) -> Flow[Non
 
 
 def _put(identity: Identity, where: str, settings: dict[str, Any]) -> Flow[Registered]:
-    """New, if there is none; else a change of whatever is there. Whoever comes in between makes it the other of the two."""
+    """New, if there is none; else a change of whatever is there."""
     document = _camel(settings)
     answer = yield json_request("PUT", where, {**identity.as_manager(), "If-None-Match": "*"}, document)
     if answer.status == 412:

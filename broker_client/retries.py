@@ -22,7 +22,7 @@ class Retries:
     chance: Callable[[], float] = random.random
 
     def wait_seconds(self, turn: int, retry_after_seconds: float | None = None) -> float:
-        most = min(self.ceiling_seconds, self.first_seconds * 2 ** min(turn, 30))
+        most = min(self.ceiling_seconds, self.first_seconds * 2.0 ** min(turn, 30))
         return (retry_after_seconds or 0.0) + most * self.chance()
 
     def may_help(self, request: Request, answer: Answer) -> bool:

@@ -48,7 +48,7 @@ class Worker:
         prefetch: int = 0,
         lease_seconds: float = 60.0,
     ) -> Callable[[F], F]:
-        """The function below is given this consumer's jobs. Without a name the consumer is called as the function is."""
+        """The function below is given this consumer's jobs. A consumer without a name is called as the function is."""
 
         def register(function: F) -> F:
             name = consumer or function.__name__
