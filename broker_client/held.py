@@ -44,7 +44,7 @@ class Held:
 
     @contextmanager
     def working(self, job: Job) -> Iterator[Job]:
-        """Running, then complete; or failed by what is raised, which rises on. Retry and Reject are heeded and end here."""
+        """Running, then complete; or failed by what is raised, which rises on. Retry and Reject are heeded here."""
         self.begin(job)
         try:
             yield job

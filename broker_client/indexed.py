@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from broker_client.flow import Flow, Request, json_request, path
 from broker_client.identity import Identity
@@ -23,18 +24,6 @@ class Indexed:
 
 
 @dataclass(frozen=True)
-class Polled:
-    """In order of index. When there is nothing, `reason` says why: caught_up, unacked_cap_reached, and so on."""
-
-    messages: tuple[Indexed, ...]
-    reason: str | None
-
-    @classmethod
-    def of(cls, document: Document) -> "Polled":
-        return cls(tuple(Indexed.of(found) for found in document["result"]), document.get("reason"))
-
-
-@dataclass(frozen=True)
 class Indexes:
     """Everything up to `acked` is acknowledged; everything up to `sent` was handed out."""
 
@@ -46,9 +35,24 @@ class Indexes:
         return cls(document["ackedIndex"], document["sentIndex"])
 
 
-def poll(identity: Identity, channel: str, consumer: str, *, start: int = 0, limit: int = 10) -> Flow[Polled]:
-    """What comes after `start` and was not handed out before. If an answer is lost, ask by message_at, or seek."""
-    where = _place(channel, consumer, "poll") + f"?from={start}&limit={limit}"
+@dataclass(frozen=True)
+class Polled:
+    """In order of index. When there is nothing, `reason` says why: caught_up, unacked_cap_reached, and so on."""
+
+    messages: tuple[Indexed, ...]
+    reason: str | None
+    indexes: Indexes
+
+    @classmethod
+    def of(cls, document: Document) -> "Polled":
+        messages = tuple(Indexed.of(found) for found in document["result"])
+        return cls(messages, document.get("reason"), Indexes.of(document))
+
+
+def poll(identity: Identity, channel: str, consumer: str, *, start: int | None = None, limit: int = 25) -> Flow[Polled]:
+    """What was not handed out before, after `start` if given. If an answer is lost, ask by message_at, or seek."""
+    asked = {"limit": limit} if start is None else {"from": start, "limit": limit}
+    where = _place(channel, consumer, "poll") + "?" + urlencode(asked)
     request = Request("GET", where, identity.as_consumer(channel, consumer))
     answer = yield replace(request, repeatable=False)
     return Polled.of(answer.expect().json())
