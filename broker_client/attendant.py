@@ -38,6 +38,7 @@ class Attendant:
         self._slots = asyncio.Semaphore(handler.concurrency)
         self._tasks: dict[asyncio.Task[None], Job] = {}
         self._news = asyncio.Event()
+        self._telling = asyncio.Lock()
         self._misses = 0
 
     async def serve(self) -> None:
@@ -49,8 +50,10 @@ class Attendant:
             # The others are to end too, if it is a refusal that ends this one.
             self._stopping.set()
             await self._finish_work()
-            for helper in helpers:
-                helper.cancel()
+            # Not in the middle of telling: what was heard would be told again.
+            async with self._telling:
+                for helper in helpers:
+                    helper.cancel()
             await asyncio.wait(helpers)
             await self._give_back_the_rest()
 
@@ -111,7 +114,8 @@ class Attendant:
             await self._news.wait()
             self._news.clear()
             try:
-                await self._broker.report(self._held)
+                async with self._telling:
+                    await self._broker.report(self._held)
                 misses = 0
             except BrokerError as error:
                 log.warning("Acknowledging for %s/%s: %s", self._held.channel, self._held.consumer, error)

@@ -168,7 +168,7 @@ class SmallBroker:
         if job is None:
             return "unknown"
         if (job.status, job.attempt) != ("INFLIGHT", ack["attempt"]):
-            return "stale"
+            return "duplicate" if ack["status"] in job.history and job.attempt == ack["attempt"] else "stale"
         job.history.append(ack["status"])
         if ack["status"] == "COMPLETE":
             job.status = "DELIVERED"
@@ -234,7 +234,7 @@ def small_broker() -> Iterator[SmallBroker]:
 
     server = Server(("127.0.0.1", 0), Handler)
     broker.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield broker
     finally:
