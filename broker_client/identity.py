@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 def default_device_id() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
+    return f"{socket.gethostname()[:200]}-{os.getpid()}"
 
 
 @dataclass(frozen=True)
