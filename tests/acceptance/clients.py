@@ -24,7 +24,7 @@ class Shop:
 def shop(engine: Engine, **consumer: Any) -> Iterator[Shop]:
     name, url = uuid.uuid4().hex[:12], str(engine.web.base_url)
     key = engine.web.headers["Authorization"].removeprefix("Bearer ")
-    tokens = {"channel_tokens": {name: "open"}, "consumer_tokens": {f"{name}/billing": "mine"}}
+    tokens: dict[str, Any] = {"channel_tokens": {name: "open"}, "consumer_tokens": {f"{name}/billing": "mine"}}
     with Broker(url, api_key=key, producer="shop", producer_token="sell", device_id="here", **tokens) as broker:
         broker.put_producer("shop", token="sell")
         broker.put_channel(name, token="open")

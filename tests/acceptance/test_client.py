@@ -114,8 +114,8 @@ def test_refusals_are_errors_by_kind(orders: Shop) -> None:
     with pytest.raises(Invalid) as empty:
         broker.publish(channel, b"")
     assert (empty.value.status, empty.value.code) == (400, "empty_payload")
+    broker.publish(channel, "x", message_id="m")
     with pytest.raises(Conflict) as used:
-        broker.publish(channel, "x", message_id="m")
         broker.publish(channel, "x", message_id="m")
     assert used.value.code == "duplicate_message"
     with Broker(orders.url, producer="shop", producer_token="wrong", **orders.tokens) as other:

@@ -54,8 +54,8 @@ def run_worker(file: Path, code: str, broker: Broker) -> None:
     unwanted = broker.publish("orders", "no JSON", content_type="text/plain")
     process = subprocess.Popen([sys.executable, str(file)], env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:
-        for stored, status in ((wanted, "DELIVERED"), (unwanted, "DEAD")):
-            wait_until(lambda one=stored, end=status: _job_status(broker, one.message_id) == end, 60)
+        wait_until(lambda: _job_status(broker, wanted.message_id) == "DELIVERED", 60)
+        wait_until(lambda: _job_status(broker, unwanted.message_id) == "DEAD", 60)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
     finally:

@@ -1,11 +1,15 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from broker_client import Broker, Retries
 from tests.broker_client.small_broker import SmallBroker, small_broker
 
-TOKENS = {"channel_tokens": {"orders": "open-sesame"}, "consumer_tokens": {"orders/billing": "billing-secret"}}
+TOKENS: dict[str, Any] = {
+    "channel_tokens": {"orders": "open-sesame"},
+    "consumer_tokens": {"orders/billing": "billing-secret"},
+}
 QUICK = Retries(first_seconds=0.001, ceiling_seconds=0.01)
 
 

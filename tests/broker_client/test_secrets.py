@@ -1,6 +1,8 @@
 """A token stands in no repr, no log line and no error."""
 
 import logging
+from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -39,17 +41,16 @@ def test_not_in_a_repr() -> None:
 def test_not_in_errors_and_logs(small: SmallBroker, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "broker_client")
     small.mishaps.extend([busy(403)] * 4)
+    calls: list[Callable[[Broker], object]] = [
+        lambda broker: broker.publish("orders", "x"),
+        lambda broker: broker.lease("orders", "billing"),
+        lambda broker: broker.put_channel("orders"),
+    ]
     texts = []
-    for url in (small.url, f"http://127.0.0.1:{free_port()}"):
-        with broker_at(url) as broker:
-            for call in (
-                lambda at=broker: at.publish("orders", "x"),
-                lambda at=broker: at.lease("orders", "billing"),
-                lambda at=broker: at.put_channel("orders"),
-            ):
-                with pytest.raises(BrokerError) as caught:
-                    call()
-                texts.append(f"{caught.value} {caught.value!r}")
+    for url, call in product((small.url, f"http://127.0.0.1:{free_port()}"), calls):
+        with broker_at(url) as broker, pytest.raises(BrokerError) as caught:
+            call(broker)
+        texts.append(f"{caught.value} {caught.value!r}")
     shown = " ".join([*texts, caplog.text])
     assert len(texts) == 6
     assert not [secret for secret in SECRETS if secret in shown]
