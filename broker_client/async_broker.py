@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -10,12 +10,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import httpx
 
 from broker_client import holding, indexed, publishing, pulling, reading, registering, scheduled
+from broker_client.caller import Caller
 from broker_client.errors import BrokerError
 from broker_client.flow import Answer, Flow, Request
 from broker_client.held import Held
-from broker_client.identity import Identity, default_device_id
-from broker_client.retries import Retries, persistent
-from broker_client.wire import answer_of, base_url, client_headers, sent_as
+from broker_client.identity import Identity
+from broker_client.retries import persistent
+from broker_client.wire import answer_of, sent_as
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,29 +36,10 @@ def _call(
     return method
 
 
-class AsyncBroker:
+class AsyncBroker(Caller):
     """For one event loop. Close it, or use it in an `async with`."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str = "",
-        producer: str = "",
-        producer_token: str = "",
-        channel_tokens: Mapping[str, str] | None = None,
-        consumer_tokens: Mapping[str, str] | None = None,
-        device_id: str = "",
-        retries: Retries | None = None,
-        timeout_seconds: float = 10.0,
-    ) -> None:
-        device = device_id or default_device_id()
-        self._identity = Identity(
-            api_key, producer, producer_token, channel_tokens or {}, consumer_tokens or {}, device
-        )
-        self._retries = retries or Retries()
-        self._timeout_seconds = timeout_seconds
-        self._http = httpx.AsyncClient(base_url=base_url(url), headers=client_headers(), timeout=timeout_seconds)
+    _http: httpx.AsyncClient
 
     publish = _call(publishing.publish)
     publish_batch = _call(publishing.publish_batch)
@@ -131,8 +113,8 @@ class AsyncBroker:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"AsyncBroker({self._http.base_url.host!r})"
+    def _open(self) -> None:
+        self._http = httpx.AsyncClient(**self._settings())
 
     async def _carry_out(self, flow: Flow[T]) -> T:
         insisting = persistent(flow, self._retries)

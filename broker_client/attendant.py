@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from broker_client.async_broker import AsyncBroker
 from broker_client.errors import BrokerError
 from broker_client.handler import Handler
 from broker_client.held import Held
+from broker_client.pulling import MOST_ITEMS
 from broker_client.retries import Retries
 from broker_client.values import Job
 
@@ -18,6 +20,8 @@ log = logging.getLogger("broker_client")
 
 # How long it waits for a broker that is away grows to this.
 AWAY = Retries(first_seconds=0.5, ceiling_seconds=30.0)
+# A broker that is about to stop answers at once, and empty: it is not asked again and again.
+REST_SECONDS = 0.2
 
 
 class Attendant:
@@ -71,12 +75,12 @@ class Attendant:
             task.add_done_callback(self._tasks.pop)
 
     async def _lease(self, room: int) -> list[Job]:
-        handler = self._handler
+        handler, began = self._handler, time.monotonic()
         try:
             jobs = await self._broker.lease(
                 handler.channel,
                 handler.consumer,
-                limit=min(room, 1_000),
+                limit=min(room, MOST_ITEMS),
                 lease_seconds=handler.lease_seconds,
                 wait_seconds=self._wait_seconds,
             )
@@ -84,6 +88,8 @@ class Attendant:
             await self._wait_for_broker(error)
             return []
         self._misses = 0
+        if not jobs and time.monotonic() - began < REST_SECONDS:
+            await asyncio.sleep(REST_SECONDS)
         return jobs
 
     async def _wait_for_broker(self, error: BrokerError) -> None:

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -11,12 +11,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 import httpx
 
 from broker_client import holding, indexed, publishing, pulling, reading, registering, scheduled
+from broker_client.caller import Caller
 from broker_client.errors import BrokerError
 from broker_client.flow import Answer, Flow, Request
 from broker_client.held import Held
-from broker_client.identity import Identity, default_device_id
-from broker_client.retries import Retries, persistent
-from broker_client.wire import answer_of, base_url, client_headers, sent_as
+from broker_client.identity import Identity
+from broker_client.retries import persistent
+from broker_client.wire import answer_of, sent_as
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,29 +35,10 @@ def _call(flow: Callable[Concatenate[Identity, P], Flow[T]]) -> "Callable[Concat
     return method
 
 
-class Broker:
+class Broker(Caller):
     """Safe for many threads. Close it, or use it in a `with`."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str = "",
-        producer: str = "",
-        producer_token: str = "",
-        channel_tokens: Mapping[str, str] | None = None,
-        consumer_tokens: Mapping[str, str] | None = None,
-        device_id: str = "",
-        retries: Retries | None = None,
-        timeout_seconds: float = 10.0,
-    ) -> None:
-        device = device_id or default_device_id()
-        self._identity = Identity(
-            api_key, producer, producer_token, channel_tokens or {}, consumer_tokens or {}, device
-        )
-        self._retries = retries or Retries()
-        self._timeout_seconds = timeout_seconds
-        self._http = httpx.Client(base_url=base_url(url), headers=client_headers(), timeout=timeout_seconds)
+    _http: httpx.Client
 
     publish = _call(publishing.publish)
     publish_batch = _call(publishing.publish_batch)
@@ -116,8 +98,8 @@ class Broker:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Broker({self._http.base_url.host!r})"
+    def _open(self) -> None:
+        self._http = httpx.Client(**self._settings())
 
     def _beat(self, held: Held, over: threading.Event) -> None:
         while not over.wait(held.lease_seconds / 3):

@@ -58,7 +58,10 @@ class Answer:
         return read_retry_after(self.headers.get("retry-after", ""), now=time())
 
     def json(self) -> Any:
-        return json.loads(self.body)
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise BrokerError(self.status, "unreadable_answer", "This is not an answer of the broker's.") from None
 
     def document(self) -> dict[str, Any]:
         """The problem document, or nothing: a proxy may answer in its own words."""

@@ -26,6 +26,10 @@ class Handler:
     prefetch: int
     lease_seconds: float
 
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.prefetch < 0 or self.lease_seconds <= 0:
+            raise ValueError("A consumer works on one job at least, and leases for longer than no time.")
+
     @property
     def room(self) -> int:
         return self.concurrency + self.prefetch

@@ -12,6 +12,9 @@ def base_url(url: str) -> httpx.URL:
     found = httpx.URL(url)
     if found.scheme not in ("http", "https") or not found.host:
         raise ValueError("The broker's address is absolute, with http or https.")
+    if found.userinfo:
+        # It would be in the log of every request.
+        raise ValueError("The broker's address has no user and no password in it.")
     return found
 
 

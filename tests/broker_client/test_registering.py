@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker_client import Broker, NotFound
-from tests.broker_client.small_broker import LOST, SmallBroker
+from broker_client import Broker, BrokerError, NotFound
+from tests.broker_client.small_broker import LOST, Mishap, Said, SmallBroker
 
 
 def test_put_makes_then_changes_by_the_brokers_names(small: SmallBroker, broker: Broker) -> None:
@@ -32,3 +32,12 @@ def test_what_is_not_there_is_not_found(broker: Broker) -> None:
     with pytest.raises(NotFound) as caught:
         broker.channel("nowhere")
     assert (caught.value.status, caught.value.code, caught.value.detail) == (404, "unknown", "There is nothing here.")
+
+
+def test_what_is_no_answer_of_a_brokers_is_an_error_too(small: SmallBroker, broker: Broker) -> None:
+    """A page of somebody else's, with a friendly status."""
+    small.mishaps.append(Mishap(Said(200)))
+
+    with pytest.raises(BrokerError) as caught:
+        broker.channel("orders")
+    assert (caught.value.status, caught.value.code) == (200, "unreadable_answer")

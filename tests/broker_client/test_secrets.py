@@ -33,7 +33,7 @@ def broker_at(url: str) -> Broker:
 
 def test_not_in_a_repr() -> None:
     request = next(publish(IDENTITY, "orders", "x"))
-    with broker_at("http://user:key-secret@127.0.0.1:1") as broker:
+    with broker_at("http://127.0.0.1:1") as broker:
         shown = f"{IDENTITY!r} {request!r} {broker!r}"
     assert not [secret for secret in SECRETS if secret in shown]
 
@@ -64,3 +64,9 @@ def test_not_in_the_refusal_of_a_token_that_cannot_be_sent(small: SmallBroker) -
         broker.publish("orders", "x")
     assert "open-secret" not in str(caught.value)
     assert small.heard == []
+
+
+def test_an_address_with_a_password_is_refused_without_saying_it() -> None:
+    with pytest.raises(ValueError, match="no password") as caught:
+        broker_at("http://user:key-secret@127.0.0.1:1")
+    assert "key-secret" not in str(caught.value)

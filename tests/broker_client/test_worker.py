@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,9 @@ def test_a_refusal_for_good_ends_the_worker_with_that_error(small: SmallBroker) 
 def test_a_worker_without_a_function_says_so(small: SmallBroker) -> None:
     with pytest.raises(ValueError, match="consumer"):
         worker_of(small).run()
+
+
+@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"prefetch": -1}, {"lease_seconds": 0}])
+def test_numbers_with_which_no_job_would_ever_be_done_are_refused(small: SmallBroker, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="one job at least"):
+        worker_of(small).consumer("orders", consumer="billing", **wrong)(print)
