@@ -43,8 +43,6 @@ class Caller:
 
     def _settings(self) -> dict[str, Any]:
         """Of the HTTP client. Whoever waits for a job holds a connection: their number is the caller's affair."""
-        return {
-            "base_url": self._address,
-            "headers": client_headers(),
-            "limits": httpx.Limits(max_connections=None),
-        }
+        # Servers close an idle connection after five seconds: it is not used in the moment they do.
+        limits = httpx.Limits(max_connections=None, keepalive_expiry=3.0)
+        return {"base_url": self._address, "headers": client_headers(), "limits": limits}

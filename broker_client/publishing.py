@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,7 +29,8 @@ def publish(
     said = {**message.as_headers(), **identity.as_producer(channel)}
     answer = yield Request("POST", path("channel", channel, "broadcast"), said, message.body)
     if _was_heard_before(answer):
-        return _expected(channel, message)
+        # It may have been dispatched meanwhile: the broker knows where it is now.
+        return replace(_expected(channel, message), location=answer.headers["location"])
     return Published(message.message_id, answer.expect().headers["location"])
 
 

@@ -116,10 +116,11 @@ class SmallBroker:
 
     def _broadcast(self, heard: Heard) -> Said:
         message_id = heard.headers["x-broker-message-id"]
-        if message_id in self.messages:
-            return Said(409, {"code": "duplicate_message", "samePayload": self.messages[message_id] == heard.body})
-        self.messages[message_id] = heard.body
         place = heard.path.removesuffix("broadcast") + f"message/{message_id}"
+        if message_id in self.messages:
+            same = self.messages[message_id] == heard.body
+            return Said(409, {"code": "duplicate_message", "samePayload": same}, {"Location": place})
+        self.messages[message_id] = heard.body
         return Said(201, headers={"Location": place})
 
     def _batch(self, heard: Heard) -> Said:
