@@ -22,6 +22,10 @@ class Ack:
     retry_at: datetime | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    def __post_init__(self) -> None:
+        if self.retry_at is not None and self.retry_at.tzinfo is None:
+            raise ValueError("retry_at needs a time zone.")
+
     @classmethod
     def running(cls, job: Job) -> "Ack":
         return cls(job.id, job.attempt, "RUNNING")

@@ -47,6 +47,9 @@ class Attendant:
 
     async def serve(self) -> None:
         helpers = [asyncio.create_task(self._broker.keep(self._held)), asyncio.create_task(self._report())]
+        for helper in helpers:
+            # They end only by a mistake, and without them no work is safe.
+            helper.add_done_callback(lambda _ended: self._stopping.set())
         try:
             while not self._stopping.is_set():
                 await self._take()
@@ -60,6 +63,9 @@ class Attendant:
                     helper.cancel()
             await asyncio.wait(helpers)
             await self._give_back_the_rest()
+        for helper in helpers:
+            if not helper.cancelled():
+                helper.result()
 
     async def _take(self) -> None:
         """Waits for room, then for jobs, and starts them."""

@@ -9,6 +9,8 @@ class Retry(Exception):
     def __init__(self, error: str = "", *, at: datetime | None = None, in_seconds: float | None = None) -> None:
         if (at is None) == (in_seconds is None):
             raise ValueError("Give at or in_seconds.")
+        if at is not None and at.tzinfo is None:
+            raise ValueError("at needs a time zone.")
         self.at = at if in_seconds is None else datetime.now(UTC) + timedelta(seconds=in_seconds)
         super().__init__(error or str(self.__doc__))
 

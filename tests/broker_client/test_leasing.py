@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -141,3 +142,15 @@ def test_the_async_twin_holds_jobs_the_same_way(small: SmallBroker) -> None:
 
     assert (done.status, done.history) == ("DELIVERED", ["RUNNING", "COMPLETE"])
     assert (rest.status, rest.failures) == ("QUEUED", 0)
+
+
+def test_a_time_without_a_zone_is_refused_where_it_is_given(small: SmallBroker, broker: Broker) -> None:
+    [job] = small.put_jobs("a")
+    naive = datetime(2031, 1, 1)  # noqa: DTZ001
+
+    with broker.leasing("orders", "billing") as jobs, pytest.raises(ValueError, match="time zone"):
+        jobs.fail(next(iter(jobs)), "closed", retry_at=naive)
+    with pytest.raises(ValueError, match="time zone"):
+        Retry(at=naive)
+
+    assert (job.status, job.failures) == ("QUEUED", 0)

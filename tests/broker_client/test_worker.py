@@ -220,3 +220,19 @@ def test_a_worker_without_a_function_says_so(small: SmallBroker) -> None:
 def test_numbers_with_which_no_job_would_ever_be_done_are_refused(small: SmallBroker, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="one job at least"):
         worker_of(small).consumer("orders", consumer="billing", **wrong)(print)
+
+
+def test_a_broker_that_answers_for_too_few_acks_ends_the_worker(small: SmallBroker) -> None:
+    """What cannot be told is not worked on for ever; the job is given back."""
+    [job] = small.put_jobs("a")
+    app, go_on = worker_of(small, grace_seconds=0.1), threading.Event()
+
+    @app.consumer("orders", consumer="billing")
+    def bill(_job: Job) -> None:
+        go_on.wait(30)
+
+    small.loses_results = True
+    with pytest.raises(ValueError, match="shorter"):
+        app.run()
+    go_on.set()
+    assert (job.status, job.failures) == ("QUEUED", 0)
