@@ -9,7 +9,7 @@ from channels_app.models.message import as_text
 
 
 def moment_shown(moment: datetime | None) -> str | None:
-    return moment and moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def message_shown(message_id: str, payload: bytes, content_type: str, headers: Mapping[str, str]) -> dict[str, Any]:
