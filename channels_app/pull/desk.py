@@ -56,8 +56,7 @@ class Desk:
 
     async def ask(self, ask: Ask, *, wait_seconds: float, gone: asyncio.Event) -> list[Leased]:
         """Jobs as soon as there are any; none when the wait is over, the client has left, or the desk closes."""
-        now = asyncio.get_running_loop().time()
-        waiter = Waiter(ask, until=now if self._is_closed else now + wait_seconds)
+        waiter = Waiter(ask, until=asyncio.get_running_loop().time() + wait_seconds)
         self._stand(waiter)
         leaving = asyncio.create_task(gone.wait())
         try:
@@ -78,10 +77,7 @@ class Desk:
     def close(self) -> None:
         """Everybody is answered; who comes from now on does not wait."""
         self._is_closed = True
-        for line in self._lines.values():
-            for waiter in line.waiters:
-                waiter.until = 0.0
-            line.hinted.set()
+        self.hint(self._lines)
 
     async def look_round(self) -> None:
         """The net under lost hints."""
@@ -152,13 +148,14 @@ class Desk:
             log.warning("desk.cannot_release", error=type(error).__name__, jobs=len(jobs))
 
     def _send_away(self, line: Line) -> None:
-        """There is nothing: those whose time is over, or who have left, go."""
+        """There is nothing: those whose time is over, or who have left, go; when the desk closes, everybody."""
         now = asyncio.get_running_loop().time()
-        staying = deque(waiter for waiter in line.waiters if waiter.until > now and not waiter.has_left)
-        for waiter in line.waiters:
-            if waiter.until <= now:
+        waiters, line.waiters = line.waiters, deque()
+        for waiter in waiters:
+            if self._is_closed or waiter.until <= now:
                 waiter.give([])
-        line.waiters = staying
+            elif not waiter.has_left:
+                line.waiters.append(waiter)
 
     async def _rest(self, line: Line) -> None:
         """Until a hint; those whose time is over go meanwhile."""

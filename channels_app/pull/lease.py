@@ -10,7 +10,7 @@ from psycopg.rows import args_row
 from broker_project.lib.pg_arrays import Bigints, Integers
 
 # Leases of one consumer follow one another: what the one before took is counted. No row: it is gone, paused, disabled.
-_HOLD = """
+HOLD = """
 SELECT 1 FROM consumer_state s JOIN consumer k ON k.id = s.consumer_id
 JOIN channel_state cs ON cs.channel_id = k.channel_id
 WHERE s.consumer_id = %(consumer)s AND k.deleted_at IS NULL
@@ -100,7 +100,7 @@ async def lease(connection: AsyncConnection, ask: Ask) -> list[Leased]:
         "device": ask.device_id,
     }
     async with connection.transaction(), connection.cursor(row_factory=args_row(Leased)) as cursor:
-        held = await connection.execute(_HOLD, parameters)
+        held = await connection.execute(HOLD, parameters)
         if not held.rowcount:
             return []
         await cursor.execute(_LEASE, parameters)

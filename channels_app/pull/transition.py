@@ -12,6 +12,7 @@ from channels_app.errors import UnknownJob
 from channels_app.pull.ack import Acked, Batch, acknowledge, hold
 from channels_app.pull.extend import lengthen
 from channels_app.pull.fold import DEAD, DELIVERED, INFLIGHT, QUEUED, Ack, AckStatus, Held
+from channels_app.pull.lease import HOLD
 
 # As a lease does it: whoever takes jobs of a consumer does so one after another, so that its cap holds.
 _LOCK_CONSUMER = "SELECT FROM consumer_state WHERE consumer_id = %s FOR UPDATE"
@@ -34,7 +35,7 @@ class StaleAttempt(BrokerError):
 
 
 class JobNotReady(BrokerError):
-    """The job waits for its next attempt, or is too old to be taken."""
+    """The job waits for its next attempt, is too old to be taken, or its consumer or channel is paused."""
 
     status = 409
 
@@ -119,6 +120,8 @@ async def _take(connection: AsyncConnection, wanted: Wanted, job: Held) -> None:
     if wanted.attempt is not None:
         # It would be a new attempt, and the caller believes that it still has the one before.
         raise StaleAttempt
+    if not (await connection.execute(HOLD, {"consumer": wanted.consumer_id})).rowcount:
+        raise JobNotReady
     in_flight = await (await connection.execute(_IN_FLIGHT, (wanted.consumer_id,))).fetchone()
     if in_flight is not None and in_flight[0] >= wanted.cap:
         raise InFlightFull

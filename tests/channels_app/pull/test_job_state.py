@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from broker_project.lib.errors import BrokerError
+from channels_app import services
 from channels_app.errors import UnknownJob
 from channels_app.models import Consumer, DeliveryAttempt, DeliveryJob, Producer
 from channels_app.pull.transition import (
@@ -65,6 +66,14 @@ def test_a_job_that_waits_or_is_too_old_is_not_taken(consumer: Consumer, produce
     for job in (waits, old):
         with pytest.raises(JobNotReady):
             go(job, "INFLIGHT")
+
+
+def test_nothing_is_taken_while_the_consumer_is_paused(consumer: Consumer, producer: Producer) -> None:
+    job = make_job(consumer, producer)
+    services.pause(consumer)
+
+    with pytest.raises(JobNotReady):
+        go(job, "INFLIGHT")
 
 
 def test_the_cap_holds_for_a_job_taken_alone(consumer: Consumer, producer: Producer) -> None:

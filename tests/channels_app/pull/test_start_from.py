@@ -13,9 +13,9 @@ from django.utils import timezone
 from broker_project.lib.conditions import Condition
 from channels_app import services
 from channels_app.api import declaration
-from channels_app.delivery import sweeps
 from channels_app.delivery.fanout import fan_out
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
+from channels_app.pull.expiry import end_unacknowledged
 from tests.acceptance.servers import wait_until
 from tests.channels_app.messages import make_messages
 from tests.channels_app.pull.pollers import Poller, make_poller, publish
@@ -152,7 +152,7 @@ def test_what_one_has_polled_comes_back_when_it_polls_no_more(channel: Channel) 
     change(poller.consumer, pull_mode="lease")
 
     assert None not in DeliveryJob.objects.values_list("lease_until", flat=True)
-    sweeps.take_back_lost()
+    end_unacknowledged()
     assert poller.statuses() == [JobStatus.QUEUED] * 2
 
 
