@@ -7,6 +7,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 TIMEOUT_SECONDS = 1.0
+HEALTH_CHECK_SECONDS = 10
 
 
 def redis_client(**more: bool) -> redis.Redis:
@@ -18,7 +19,7 @@ def redis_client(**more: bool) -> redis.Redis:
 
 
 def listening_client() -> redis.asyncio.Redis:
-    """For an event loop that waits for what others publish: without an end, but a connection that died is noticed."""
+    """For an event loop that waits for what others publish, without an end; a connection that died is noticed."""
     return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_SECONDS, socket_keepalive=True, health_check_interval=10
+        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_SECONDS, health_check_interval=HEALTH_CHECK_SECONDS
     )

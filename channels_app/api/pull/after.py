@@ -1,5 +1,9 @@
 """After acks have been committed: they are told, counted, and rung for."""
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
 import structlog
 
 from channels_app.api.pull.waiting import desk
@@ -11,24 +15,43 @@ from channels_app.pull.measure import measure_acks
 
 log = structlog.get_logger(__name__)
 
+NAMES = {status.value: status.name for status in JobStatus}
+
 
 def after(acked: Acked) -> None:
-    for one in acked.moved:
-        _tell(one)
+    _tell(acked.moved)
     measure_acks(acked)
     _ring(acked.moved)
 
 
-def _tell(moved: Moved) -> None:
-    """A line for each ack that changed something."""
+class _Step(NamedTuple):
+    """What acks of several jobs have in common."""
+
+    channel: str
+    consumer: str
+    old: str
+    new: str
+    device: str | None
+
+
+def _tell(moved: Sequence[Moved]) -> None:
+    """Every ack that changed something, with its job and attempt; a line for those that made the same step."""
+    steps: defaultdict[_Step, list[str]] = defaultdict(list)
+    for one in moved:
+        for step in _steps(one):
+            steps[step].append(f"{one.held.job_id}/{one.held.attempt}")
+    for step, jobs in steps.items():
+        log.info("ack", **step._asdict(), jobs=jobs)
+
+
+def _steps(moved: Moved) -> Iterator[_Step]:
     held, move, acker = moved
-    facts = {"channel": acker.channel, "consumer": acker.consumer, "job": held.job_id, "attempt": held.attempt}
     device = move.device_id or held.device_id
     if move.began is not None:
-        log.info("ack", **facts, old="INFLIGHT", new="RUNNING", device=device)
+        yield _Step(acker.channel, acker.consumer, "INFLIGHT", "RUNNING", device)
     if move.ended is not None:
         old = "RUNNING" if move.began is not None or held.is_started else "INFLIGHT"
-        log.info("ack", **facts, old=old, new=JobStatus(move.status).name, device=device)
+        yield _Step(acker.channel, acker.consumer, old, NAMES[move.status], device)
 
 
 def _ring(moved: list[Moved]) -> None:

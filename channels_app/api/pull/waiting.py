@@ -46,17 +46,23 @@ async def stop_desk() -> None:
 
 
 async def _listen() -> None:
-    """Hints of consumers that have work. Whatever happens to Redis, it is tried again."""
+    """Whatever happens to Redis, it is tried again."""
     while True:
         try:
-            async with listening_client() as client, client.pubsub() as heard:
-                await heard.subscribe(READY_FOR_PULL)
-                async for message in heard.listen():
-                    if message["type"] == "message":
-                        desk().hint(int(consumer_id) for consumer_id in message["data"].split(b","))
+            async for consumer_ids in hints():
+                desk().hint(consumer_ids)
         except (redis.RedisError, OSError) as error:
             log.warning("desk.cannot_listen", error=type(error).__name__)
         await asyncio.sleep(REST_SECONDS)
+
+
+async def hints() -> AsyncIterator[list[int]]:
+    """Consumers that have work, as the doorbells of other processes say."""
+    async with listening_client() as client, client.pubsub() as heard:
+        await heard.subscribe(READY_FOR_PULL)
+        async for message in heard.listen():
+            if message["type"] == "message":
+                yield [int(consumer_id) for consumer_id in message["data"].split(b",")]
 
 
 async def _lease(ask: Ask) -> list[Leased]:
