@@ -1,4 +1,4 @@
-from tests.acceptance.engine import engine, receiver
+from tests.acceptance.engine import engine, own_engine, receiver
 from tests.acceptance.servers import broker
 
-__all__ = ["broker", "engine", "receiver"]
+__all__ = ["broker", "engine", "own_engine", "receiver"]

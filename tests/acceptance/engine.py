@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.acceptance.receiver import Receiver, receiving
-from tests.acceptance.servers import Broker, wait_until
+from tests.acceptance.servers import Broker, prepared, wait_until
 
 CELERY = ("-m", "celery", "-A", "broker_project")
 WORKER = ("worker", "-P", "threads", "--loglevel", "WARNING", "--without-mingle", "--without-gossip")
@@ -87,9 +87,21 @@ class Channel:
         return done.json()
 
 
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """One for all modules that leave it as they found it: each of its tests has a channel of its own."""
+    with prepared(tmp_path_factory.mktemp("engine")) as broker:
+        yield _started(broker, first_redis=40)
+
+
 @pytest.fixture(scope="module")
-def engine(broker: Broker) -> Engine:
-    number = 40 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+def own_engine(broker: Broker) -> Engine:
+    """For a module with settings of its own, or that counts everything there is."""
+    return _started(broker, first_redis=52)
+
+
+def _started(broker: Broker, *, first_redis: int) -> Engine:
+    number = first_redis + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     redis_url = f"{os.environ['REDIS_URL'].partition('?')[0]}?db={number}"
     broker.environment |= {"REDIS_URL": redis_url, "MANAGEMENT_RATE_PER_SECOND": "0"}
     web = broker.serve()

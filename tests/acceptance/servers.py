@@ -65,8 +65,13 @@ class Broker:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with prepared(tmp_path_factory.mktemp("data")) as made:
+        yield made
+
+
+@contextmanager
+def prepared(data_dir: Path) -> Iterator[Broker]:
     with scratch_database() as url:
-        data_dir = tmp_path_factory.mktemp("data")
         environment = {
             **os.environ,
             "DATABASE_URL": url,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.engine import Channel, Engine
 from tests.acceptance.receiver import Receiver
-from tests.acceptance.servers import Broker, wait_until
+from tests.acceptance.servers import wait_until
 
 BOTH = {"X-Broker-Channel-Token": "open", "X-Broker-Consumer-Token": "mine"}
 QUICK = {"retries": 1, "initialSeconds": 0.1}
@@ -136,7 +136,7 @@ def test_a_job_that_failed_comes_back_and_the_last_failure_is_dead(engine: Engin
     assert [attempt["error"] for attempt in job["attempts"]] == ["jam", ""]
 
 
-def test_many_acks_are_answered_in_order_and_unknown_ones_are_logged(pulled: Pulled, broker: Broker) -> None:
+def test_many_acks_are_answered_in_order_and_unknown_ones_are_logged(pulled: Pulled, engine: Engine) -> None:
     first, second = pulled.taken(2)
 
     results = pulled.acks(
@@ -149,8 +149,8 @@ def test_many_acks_are_answered_in_order_and_unknown_ones_are_logged(pulled: Pul
     )
 
     assert results == ["applied", "unknown", "applied", "duplicate", "unknown", "stale"]
-    wait_until(lambda: "ack.unknown" in broker.logs(), 5)
-    assert "not-a-number" in broker.logs()
+    wait_until(lambda: "ack.unknown" in engine.broker.logs(), 5)
+    assert "not-a-number" in engine.broker.logs()
 
 
 def test_ten_thousand_acks_go_into_one_request_and_no_more(pulled: Pulled) -> None:
@@ -312,7 +312,7 @@ def test_the_frame_and_django_share_the_address_of_a_job(pulled: Pulled) -> None
     assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
 
 
-def test_acks_are_logged_and_counted(pulled: Pulled, broker: Broker) -> None:
+def test_acks_are_logged_and_counted(pulled: Pulled, engine: Engine) -> None:
     [job_id] = pulled.taken()
     pulled.acks({"jobId": job_id, "status": "RUNNING", "deviceId": "lamp-9"}, {"jobId": job_id, "status": "COMPLETE"})
 
@@ -324,6 +324,6 @@ def test_acks_are_logged_and_counted(pulled: Pulled, broker: Broker) -> None:
         lambda: counted('broker_acks_total{channel="' + pulled.name + '",result="applied",status="running"}'), 15
     )
     wait_until(lambda: counted("broker_first_ack_seconds_count"), 15)
-    lines = [line for line in broker.logs().splitlines() if "lamp-9" in line]
+    lines = [line for line in engine.broker.logs().splitlines() if "lamp-9" in line]
     assert len(lines) == 2
     assert any("INFLIGHT" in line and "RUNNING" in line for line in lines)

@@ -30,6 +30,12 @@ def titled() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
+def engine(own_engine: Engine) -> Engine:
+    """The page gives names of its own to channels and producers."""
+    return own_engine
+
+
+@pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
     """What the blocks before have left behind."""
     return {"__name__": "page"}

@@ -66,6 +66,11 @@ def documented() -> set[str]:
     return set(re.findall(r"^\| `(broker_\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
 
 
+@pytest.fixture(scope="module")
+def engine(own_engine: Engine) -> Engine:
+    return own_engine
+
+
 def test_the_documented_metrics_are_the_ones_there_are(engine: Engine) -> None:
     shown = re.findall(r"^# TYPE (\S+) ", engine.web.get("/metrics").text, re.MULTILINE)
 

@@ -33,6 +33,11 @@ def broker(broker: Broker) -> Broker:
     return broker
 
 
+@pytest.fixture(scope="module")
+def engine(own_engine: Engine) -> Engine:
+    return own_engine
+
+
 def moment(**ahead: float) -> datetime:
     return datetime.now(UTC) + timedelta(**ahead)
 
