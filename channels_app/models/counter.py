@@ -10,6 +10,7 @@ class CounterKind(models.IntegerChoices):
     JOB = 2
     SCHEDULED = 3
     JOB_BY_PARTITION = 4
+    DEAD_LETTER = 5
 
 
 class Counted(models.Model):
