@@ -1,6 +1,21 @@
 from django.apps import AppConfig
 
+COUNTED = """
+SELECT 5::smallint, channel_id, consumer_id, CASE WHEN resolution IS NULL THEN 1 ELSE 2 END::smallint, reason, count(*)
+FROM dead_letter GROUP BY 2, 3, 4, 5
+"""
+
 
 class DeadLettersConfig(AppConfig):
     name = "dlq_app"
     verbose_name = "Dead letters"
+
+    def ready(self) -> None:
+        """Counters are checked with the core's own."""
+        # Not before the apps are loaded.
+        from channels_app import counts  # noqa: PLC0415
+        from channels_app.models import CounterKind  # noqa: PLC0415
+        from dlq_app.models.dead_letter import LetterStatus  # noqa: PLC0415
+
+        counts.COUNTED.append(COUNTED)
+        counts.NAMES[CounterKind.DEAD_LETTER] = LetterStatus

@@ -9,7 +9,7 @@ from dlq_app.models.dead_letter import DeadLetterQuerySet
 
 MOST = 1_000
 
-# What cannot be sent any more stays: its message was expunged, its consumer or channel is gone, it has been queued again
+# What cannot be sent any more stays: its message was expunged, its consumer or channel is gone, it was queued again
 # often enough, or its consumer polls by index and must seek back. Jobs are locked by id, as by everybody.
 _REQUEUE = """
 WITH chosen AS MATERIALIZED (

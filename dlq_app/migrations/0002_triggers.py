@@ -53,11 +53,11 @@ BEGIN
 END $$;
 CREATE TRIGGER keep_dead_letters AFTER UPDATE ON delivery_job
 REFERENCING OLD TABLE AS stale NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION keep_dead_letters();
-"""  # noqa: S608
+"""
 NOT_KEPT = "DROP TRIGGER keep_dead_letters ON delivery_job; DROP FUNCTION keep_dead_letters();"
 
 # What died before there were letters.
-FILL = f"WITH died AS MATERIALIZED ({DIED.format(dead='delivery_job f')}) {ENTER}"  # noqa: S608
+FILL = f"WITH died AS MATERIALIZED ({DIED.format(dead='delivery_job f')}) {ENTER}"
 
 VACUUM = """
 ALTER TABLE dead_letter SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,

@@ -18,6 +18,13 @@ from channels_app.models.delivery_job import REASONS
 OPEN = Q(resolution__isnull=True)
 
 
+class LetterStatus(models.IntegerChoices):
+    """As counters have it."""
+
+    OPEN = 1
+    RESOLVED = 2
+
+
 class Resolution(models.TextChoices):
     REQUEUED = "requeued"
     DISCARDED = "discarded"
