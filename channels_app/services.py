@@ -29,6 +29,7 @@ from channels_app.models import (
     ChannelState,
     Consumer,
     ConsumerState,
+    DeliveryAttempt,
     DeliveryJob,
     JobStatus,
     Message,
@@ -39,6 +40,7 @@ from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 from channels_app.models.state import StateQuerySet
 from channels_app.pull.index import start
+from channels_app.reasons import Reason
 
 log = structlog.get_logger(__name__)
 
@@ -215,8 +217,15 @@ def expunge(*, message: Message, by: str) -> None:
 
 
 def _end_jobs_of(message: Message) -> int:
+    """What a consumer has, it has: its acknowledgement is not waited for, which may be days away."""
     jobs = DeliveryJob.objects.filter(message=message)
-    open_jobs = jobs.open().order_by("pk").select_for_update()
-    if JobStatus.INFLIGHT in open_jobs.values_list("status", flat=True):
+    held = list(jobs.open().order_by("pk").select_for_update())
+    if any(job.status == JobStatus.INFLIGHT and job.received_at is None for job in held):
         raise MessageInFlight
-    return jobs.expire_queued()
+    DeliveryAttempt.objects.bulk_create(_cut_short(job) for job in held if job.status == JobStatus.INFLIGHT)
+    return jobs.expire_open()
+
+
+def _cut_short(job: DeliveryJob) -> DeliveryAttempt:
+    told = {"error": "The message was expunged.", "duration_ms": 0, "device_id": job.device_id}
+    return DeliveryAttempt(job=job, attempt=job.attempt, reason=Reason.EXPIRED, **told)

@@ -77,7 +77,8 @@ WITH open AS MATERIALIZED (
     RETURNING delivery_job.id, attempt, delivery_job.reason, received_at, device_id
 ), kept AS (
     INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms, device_id)
-    SELECT id, attempt, reason, least(2147483647, extract(epoch FROM now() - received_at) * 1000)::int, device_id
+    SELECT id, attempt, reason,
+           greatest(0, least(2147483647, extract(epoch FROM now() - received_at) * 1000))::int, device_id
     FROM moved
 )
 SELECT id FROM moved

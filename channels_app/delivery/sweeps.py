@@ -78,9 +78,11 @@ WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.
 """
 
 
-_HAS_READY = (
-    "SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
-)
+# Ordered as the index is: else the planner may look for the first one through the whole table.
+_HAS_READY = """
+SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL
+ORDER BY priority DESC, id LIMIT 1
+"""
 _HAS_FREE_SLOT = """
 SELECT least(s.slots, coalesce(k.max_in_flight, 100)) > (
     SELECT count(*) FROM delivery_job j WHERE j.consumer_id = k.id AND j.status = 1002

@@ -79,6 +79,11 @@ class Desk:
         self._is_closed = True
         self.hint(self._lines)
 
+    async def finish(self) -> None:
+        """Until nobody is being served: what a client who has left was given has gone back by then."""
+        self.close()
+        await asyncio.gather(*self._servers, return_exceptions=True)
+
     async def look_round(self) -> None:
         """The net under lost hints."""
         while True:
