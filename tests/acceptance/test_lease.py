@@ -180,9 +180,11 @@ def test_500_who_wait_hold_five_connections_at_most(engine: Engine, puller: Pull
         limits = httpx.Limits(max_connections=500)
         async with httpx.AsyncClient(base_url=engine.web.base_url, headers=TOKENS, limits=limits, timeout=60) as web:
             asked = [asyncio.create_task(web.post(f"{puller.path}/lease", json={"waitSeconds": 5})) for _ in range(500)]
-            await asyncio.sleep(2)
-            held = await asyncio.to_thread(connections)
-            return held, [answer.status_code for answer in await asyncio.gather(*asked)]
+            held = 0
+            while not all(one.done() for one in asked):
+                held = max(held, await asyncio.to_thread(connections))
+                await asyncio.sleep(0.1)
+            return held, [one.result().status_code for one in asked]
 
     before = connections()
     held, answers = asyncio.run(wait_together())
