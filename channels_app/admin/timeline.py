@@ -94,7 +94,7 @@ def story(job: DeliveryJob, since: datetime) -> JobStory:
     tries = list(job.attempts.all())
     before = [attempted(one, since) for one in tries if one.attempt < job.attempt]
     last = [attempted(one, since) for one in tries if one.attempt >= job.attempt]
-    return JobStory(job, [*before, *_held(job, since), *last, _end(job, since)])
+    return JobStory(job, [*before, *_held(job, since), *(last or _released(job, since)), _end(job, since)])
 
 
 def _held(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
@@ -106,6 +106,12 @@ def _held(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
     if job.started_at is not None:
         text = f"The consumer has begun.{_by_its_clock(job.device_started_at)}"
         yield Moment("started", "info", text, job.started_at, since)
+
+
+def _released(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
+    """It was somebody's, and is no more, and no try came to its end."""
+    if job.received_at is not None and job.status == JobStatus.QUEUED:
+        yield Moment("released", "info", "Given back, which counts no failure.", job.status_changed_at, since)
 
 
 def _handed_over(job: DeliveryJob) -> tuple[str, str]:

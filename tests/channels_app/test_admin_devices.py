@@ -268,6 +268,7 @@ def test_staff_release_what_a_device_has_after_a_question_that_says_how_much(
     assert list(DeliveryJob.objects.filter(status=1001, failures=0).order_by("pk")) == jobs
     assert DeliveryJob.objects.get(status=1002) == other
     assert history(consumer) == ["Released 2 jobs of device pump-7"]
+    assert "Given back, which counts no failure." in text_of(admin_client, jobs[0])
     again = admin_client.post(done.request["PATH_INFO"], {"device": "pump-7", "confirmed": "yes"}, follow=True)
     assert "Device pump-7 has no job of this consumer: nothing was done." in again.content.decode()
     assert len(history(consumer)) == 1
