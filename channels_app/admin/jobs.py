@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import truncatechars
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, ChoicesRadioFilter, RadioFilter, TextFilter
 from unfold.decorators import display
 
@@ -16,6 +17,7 @@ from channels_app.admin.filters import ChannelFilter
 from channels_app.admin.links import address, link
 from channels_app.admin.messages import rows_with_id
 from channels_app.admin.pages import Act
+from channels_app.admin.states import written
 from channels_app.admin.words import ACKNOWLEDGED_BY
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
 from channels_app.pull import devices
@@ -24,6 +26,8 @@ IN_FLIGHT = str(JobStatus.INFLIGHT)
 # These have an index; jobs that came to an end have none.
 INDEXED_STATUSES = {str(JobStatus.QUEUED), IN_FLIGHT}
 INDEXED = {"turn", "message__id__exact"}
+# In a list; on its own page a name is shown whole.
+SHOWN_OF_DEVICE = 40
 # Of jobs that their consumer acknowledges, by what it says of them.
 HELD_FIELDS = (("received_at", "started_at"), ("device_id",), ("device_started", "device_completed"))
 
@@ -135,7 +139,7 @@ class JobAdmin(EndlessListAdmin):
         """With the device where one may be told from another: most jobs of most consumers have none."""
         asked = request.GET
         helps = asked.get("status__exact") == IN_FLIGHT or asked.get("consumer__id__exact") or asked.get("device")
-        return (*self.list_display, "device_id") if helps else self.list_display
+        return (*self.list_display, "device") if helps else self.list_display
 
     def get_fields(self, request: HttpRequest, obj: DeliveryJob | None = None) -> tuple[Any, ...]:
         is_held = obj is not None and (obj.received_at is not None or obj.consumer.acknowledges)
@@ -198,18 +202,22 @@ class JobAdmin(EndlessListAdmin):
     def changed(self, job: DeliveryJob) -> datetime:
         return job.status_changed_at
 
-    @admin.display(description="completed")
-    def completed(self, job: DeliveryJob) -> datetime | None:
-        return job.completed_at
+    @admin.display(description="device")
+    def device(self, job: DeliveryJob) -> str | None:
+        return truncatechars(job.device_id, SHOWN_OF_DEVICE) if job.device_id else None
+
+    @admin.display(description="completed at")
+    def completed(self, job: DeliveryJob) -> str:
+        return written(job.completed_at)
 
     @admin.display(description="acknowledged by")
     def acknowledged_by(self, job: DeliveryJob) -> str:
         return ACKNOWLEDGED_BY[job.consumer.acknowledges_by]
 
     @admin.display(description="started, by the device's clock")
-    def device_started(self, job: DeliveryJob) -> datetime | None:
-        return job.device_started_at
+    def device_started(self, job: DeliveryJob) -> str:
+        return timeline.stamp(job.device_started_at) if job.device_started_at else ""
 
     @admin.display(description="completed, by the device's clock")
-    def device_completed(self, job: DeliveryJob) -> datetime | None:
-        return job.device_completed_at
+    def device_completed(self, job: DeliveryJob) -> str:
+        return timeline.stamp(job.device_completed_at) if job.device_completed_at else ""

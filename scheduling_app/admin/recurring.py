@@ -95,7 +95,8 @@ class RecurringScheduleAdmin(LongListAdmin):
     actions = ("pause", "resume", "run_once")
     fields = (
         ("public_id", "channel_link", "producer_link"),
-        ("ticks_at", "start_at", "end_at"),
+        "ticks_at",
+        ("start_at", "end_at"),
         ("missed", "overlap"),
         ("last_tick_at", "ticks_so_far", "skipped"),
         ("content_type", "priority"),

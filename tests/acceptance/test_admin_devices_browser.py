@@ -13,6 +13,7 @@ from tests.acceptance.test_admin_browser import admin, sidebar
 from tests.channels_app.pull.held import lease
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.channels_app.staff import page as page_of
+from tests.channels_app.staff import pages
 from tests.channels_app.traffic import make_attempt, make_job, make_message
 
 __all__ = ["admin", "browser_page", "chromium"]
@@ -28,7 +29,9 @@ def consumer(live_server: Any) -> Consumer:
     channel, now = make_channel("orders"), timezone.now()
     consumer, producer = make_consumer(channel, "billing", type="pull"), make_producer("shop")
     for number, device_id in enumerate(("pump-7", "pump-7", LONG)):
-        message = make_message(channel, producer, f"order-{number}", status=101, dispatched_at=now)
+        received_at = now - timedelta(minutes=9)
+        stored = {"status": 101, "received_at": received_at, "dispatched_at": received_at}
+        message = make_message(channel, producer, f"order-{number}", **stored)
         job = make_job(message, consumer, attempt=1, failures=1)
         make_attempt(job, 1, reason="nacked", device_id=device_id, error="no water")
         began = {"started_at": now, "device_started_at": now - timedelta(seconds=3)}
@@ -81,6 +84,9 @@ def test_its_pages_fit_a_desk_and_a_phone_in_both_themes(
     admin.emulate_media(color_scheme=scheme)
     admin.set_viewport_size({"width": width, "height": 844})
     job = DeliveryJob.objects.get(device_id=LONG)
+    admin.goto(f"{live_server.url}{pages(DeliveryJob)}?status__exact=1002")
+    expect(admin.locator("#result_list")).to_contain_text("pump-xxx")
+    assert is_within(admin, "main")
     for row, part in ((consumer, ".device"), (job, ".timeline-moment, .readonly"), (job.message, ".timeline-moment")):
         admin.goto(f"{live_server.url}{page_of(row)}")
         expect(admin.locator(part).first).to_be_visible()

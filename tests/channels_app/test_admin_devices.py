@@ -83,7 +83,7 @@ def test_a_job_tells_who_has_it_since_when_and_until_when(
     places = [shown.index(words, shown.index("Attempts")) for words in told]
     assert places == sorted(places)
     for label in ("Received at", "Started at", "Device id", "Lease until", "Completed", "Acknowledged by"):
-        assert f"{label}:" in shown or f"{label} " in shown, label
+        assert label in shown, label
     assert "an acknowledgement within its lease" in shown
 
 
@@ -106,7 +106,7 @@ def test_a_job_that_was_acknowledged_ends_with_both_clocks(
         (
             {"type": "pull", "pull_mode": "index"},
             {"lease_until": None},
-            ["Handed out by index", "without a time limit"],
+            ["Handed out by index", "with no time limit"],
         ),
         ({"ack_mode": "explicit"}, {}, ["The consumer has it and acknowledges later", "to be acknowledged until"]),
         ({"ack_mode": "explicit"}, {"received_at": None}, ["Attempt 1 is under way, leased until"]),
@@ -160,8 +160,8 @@ def test_the_device_has_a_column_where_it_helps(admin_client: Client, consumer: 
     ]
 
     for query in helps:
-        assert "column-device_id" in admin_client.get(pages(DeliveryJob), query).content.decode()
-    assert "column-device_id" not in admin_client.get(pages(DeliveryJob)).content.decode()
+        assert 'column-device"' in admin_client.get(pages(DeliveryJob), query).content.decode()
+    assert 'column-device"' not in admin_client.get(pages(DeliveryJob)).content.decode()
 
 
 def test_what_a_device_had_is_looked_for_in_reach_and_further_back_on_request(
@@ -177,7 +177,7 @@ def test_what_a_device_had_is_looked_for_in_reach_and_further_back_on_request(
         assert (list(shown.result_list), shown.looked_down_to) == ([], old.pk + 3)
     further = admin_client.get(pages(DeliveryJob), {"device": "pump-7", "p": old.pk + 3}).context["cl"]
     assert list(further.result_list) == [old]
-    assert listed(admin_client, device="", turn="", status__exact="")
+    assert admin_client.get(pages(DeliveryJob), {"device": "", "turn": ""}).context["cl"].looked_down_to is None
 
 
 def test_what_a_device_has_now_is_found_by_index_however_much_is_done(
