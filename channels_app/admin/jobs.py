@@ -27,7 +27,7 @@ IN_FLIGHT = str(JobStatus.INFLIGHT)
 INDEXED_STATUSES = {str(JobStatus.QUEUED), IN_FLIGHT}
 INDEXED = {"turn", "message__id__exact"}
 # In a list; on its own page a name is shown whole.
-SHOWN_OF_DEVICE = 40
+SHOWN_OF_DEVICE = 32
 # Of jobs that their consumer acknowledges, by what it says of them.
 HELD_FIELDS = (("received_at", "started_at"), ("device_id",), ("device_started", "device_completed"))
 

@@ -34,7 +34,7 @@ def consumer(live_server: Any) -> Consumer:
         message = make_message(channel, producer, f"order-{number}", **stored)
         job = make_job(message, consumer, attempt=1, failures=1)
         make_attempt(job, 1, reason="nacked", device_id=device_id, error="no water")
-        began = {"started_at": now, "device_started_at": now - timedelta(seconds=3)}
+        began: dict[str, Any] = {"started_at": now, "device_started_at": now - timedelta(seconds=3)}
         lease(job, device_id=device_id, received_at=now - timedelta(minutes=number + 1), **began)
     return consumer
 

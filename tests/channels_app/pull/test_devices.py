@@ -1,6 +1,7 @@
 """What devices have, and what one that died gives back."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -114,7 +115,7 @@ def test_none_of_it_reads_what_is_done(consumer: Consumer, producer: Producer, s
         )
         cursor.execute("ANALYZE delivery_job")
         make_leased(consumer, producer, device_id="pump-7")
-        asked = {"consumer": consumer.pk, "device": "pump-7", "most": 100_000, "devices": 20}
+        asked: dict[str, Any] = {"consumer": consumer.pk, "device": "pump-7", "most": 100_000, "devices": 20}
         cursor.execute(f"EXPLAIN {statement}", asked)
         plan = "\n".join(row[0] for row in cursor.fetchall())
 
