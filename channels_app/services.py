@@ -14,7 +14,8 @@ from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condi
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.webhooks import new_secret
-from channels_app.doorbell import ring_bury, ring_ready
+from channels_app.delivery.work import Work
+from channels_app.doorbell import ring_bury, ring_ready, ring_work
 from channels_app.errors import (
     CallbackUrlMissing,
     ChannelExists,
@@ -39,6 +40,7 @@ from channels_app.models import (
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 from channels_app.models.state import StateQuerySet
+from channels_app.pull import devices
 from channels_app.pull.index import start
 from channels_app.reasons import Reason
 
@@ -114,6 +116,14 @@ def rotate_secret(consumer: Consumer, *, overlap_seconds: float) -> Consumer:
     return consumer
 
 
+def release_device(consumer: Consumer, device_id: str) -> int:
+    """For a device that died: what it holds goes back at once, without a failure; says how many jobs."""
+    released = devices.release(consumer.pk, device_id)
+    transaction.on_commit(lambda: ring_work(_work_for(consumer)))
+    log.info("device.released", consumer=consumer.public_id, device=device_id, jobs=released)
+    return released
+
+
 def would_change(row: RegistryObject, values: Values) -> bool:
     """Whether these values differ from what the row has."""
     return any(getattr(row, name) != _meant(row, name, value) for name, value in values.items())
@@ -123,6 +133,13 @@ def siblings(row: RegistryObject) -> RegistryQuerySet:
     """The rows among which this one's public id is unique."""
     rows: RegistryQuerySet = type(row).objects.all()
     return rows.filter(channel=row.channel) if isinstance(row, Consumer) else rows
+
+
+def _work_for(consumer: Consumer) -> Work:
+    own = frozenset({consumer.pk})
+    if consumer.type == ConsumerType.PUSH:
+        return Work(push=own)
+    return Work(pull=own, told=own if consumer.callback_url else frozenset())
 
 
 def _state_of(row: Channel | Consumer) -> StateQuerySet:

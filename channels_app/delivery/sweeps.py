@@ -23,11 +23,17 @@ SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
 # A lease that ran out while a worker sent the job is a worker lost, not a failure of the consumer; ten in a row, and
-# the job is to blame. What a consumer has received and not acknowledged is a matter of its own.
+# the job is to blame. What a consumer has received and not acknowledged is a matter of its own. Found first, in the
+# order of job_in_flight, and ordered by id then: for the first so many by id the planner would go along the primary
+# key, past all that is done.
 _EXPIRE = f"""
-WITH lost AS MATERIALIZED (
+WITH late AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() AND received_at IS NULL
-    ORDER BY id LIMIT %s::bigint FOR UPDATE SKIP LOCKED
+    ORDER BY consumer_id, lease_until LIMIT %s::bigint
+), lost AS MATERIALIZED (
+    SELECT j.id FROM delivery_job j JOIN late ON late.id = j.id
+    WHERE j.status = 1002 AND j.lease_until < now() AND j.received_at IS NULL
+    ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
 ), made AS (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
            status = CASE WHEN losses + 1 >= %s::int THEN 1004 ELSE 1001 END,
