@@ -113,7 +113,7 @@ class Desk:
         """Who is being served has left before the answer: what comes of it goes back."""
         waiter.has_left = True
         if waiter.answer.done() and not waiter.answer.exception():
-            await self._give_back(waiter.answer.result())
+            await self.give_back(waiter.answer.result())
         return []
 
     async def _serve(self, consumer_id: int, line: Line) -> None:
@@ -139,11 +139,11 @@ class Desk:
 
     async def _hand_over(self, waiter: Waiter, jobs: list[Leased]) -> None:
         if waiter.has_left:
-            await self._give_back(jobs)
+            await self.give_back(jobs)
         else:
             waiter.give(jobs)
 
-    async def _give_back(self, jobs: list[Leased]) -> None:
+    async def give_back(self, jobs: Sequence[Leased]) -> None:
         if not jobs:
             return
         try:

@@ -135,7 +135,7 @@ async def _keep(connection: AsyncConnection, wanted: Wanted, job: Held) -> None:
         raise TransitionNotAllowed
     is_holder = wanted.device_id is not None and wanted.device_id == job.device_id
     if wanted.attempt is None and not is_holder:
-        raise StaleAttempt
+        raise StaleAttempt("The job is in flight: name the attempt, or the device, by which you hold it.")
     await lengthen(connection, {job.job_id: wanted.lease_seconds})
     if wanted.device_id is not None:
         await connection.execute(_NAME_DEVICE, {"job": job.job_id, "device": wanted.device_id})

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.engine import Channel, Engine
+from tests.acceptance.servers import wait_until
 
 TOKENS = {"X-Broker-Channel-Token": "open", "X-Broker-Consumer-Token": "mine"}
 
@@ -221,3 +222,26 @@ def request_of(puller: Puller, body: bytes) -> bytes:
         f"X-Broker-Channel-Token: open\r\nX-Broker-Consumer-Token: mine\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
+
+
+def test_a_token_that_was_changed_during_the_wait_opens_nothing(puller: Puller) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(puller.lease, waitSeconds=30)
+        tag = puller.web.get(puller.path).headers["ETag"]
+        puller.web.put(puller.path, json={"token": "another"}, headers={"If-Match": tag}).raise_for_status()
+        wait_until(lambda: puller.lease().status_code == 403, 30)
+        location = puller.publish()
+
+        assert waiting.result(60).status_code == 403
+
+    wait_until(lambda: puller.channel.statuses(location) == ["QUEUED"], 30)
+
+
+def test_who_waits_at_a_channel_that_is_deleted_is_told(puller: Puller) -> None:
+    path = f"/channel/{puller.channel.name}"
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(puller.lease, waitSeconds=5)
+        tag = puller.web.get(path).headers["ETag"]
+        assert puller.web.delete(path, headers={"If-Match": tag}).status_code == 204
+
+        assert waiting.result(60).json()["code"] == "unknown_channel"
