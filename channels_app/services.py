@@ -14,7 +14,8 @@ from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condi
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.webhooks import new_secret
-from channels_app.doorbell import ring_bury, ring_ready
+from channels_app.delivery.work import Work
+from channels_app.doorbell import ring_bury, ring_ready, ring_work
 from channels_app.errors import (
     CallbackUrlMissing,
     ChannelExists,
@@ -29,6 +30,7 @@ from channels_app.models import (
     ChannelState,
     Consumer,
     ConsumerState,
+    DeliveryAttempt,
     DeliveryJob,
     JobStatus,
     Message,
@@ -38,7 +40,9 @@ from channels_app.models import (
 from channels_app.models.consumer import ConsumerType
 from channels_app.models.registry_object import RegistryObject, RegistryQuerySet
 from channels_app.models.state import StateQuerySet
+from channels_app.pull import devices
 from channels_app.pull.index import start
+from channels_app.reasons import Reason
 
 log = structlog.get_logger(__name__)
 
@@ -112,6 +116,14 @@ def rotate_secret(consumer: Consumer, *, overlap_seconds: float) -> Consumer:
     return consumer
 
 
+def release_device(consumer: Consumer, device_id: str) -> int:
+    """For a device that died: what it holds goes back at once, without a failure; says how many jobs."""
+    released = devices.release(consumer.pk, device_id)
+    transaction.on_commit(lambda: ring_work(_work_for(consumer)))
+    log.info("device.released", consumer=consumer.public_id, device=device_id, jobs=released)
+    return released
+
+
 def would_change(row: RegistryObject, values: Values) -> bool:
     """Whether these values differ from what the row has."""
     return any(getattr(row, name) != _meant(row, name, value) for name, value in values.items())
@@ -121,6 +133,13 @@ def siblings(row: RegistryObject) -> RegistryQuerySet:
     """The rows among which this one's public id is unique."""
     rows: RegistryQuerySet = type(row).objects.all()
     return rows.filter(channel=row.channel) if isinstance(row, Consumer) else rows
+
+
+def _work_for(consumer: Consumer) -> Work:
+    own = frozenset({consumer.pk})
+    if consumer.type == ConsumerType.PUSH:
+        return Work(push=own)
+    return Work(pull=own, told=own if consumer.callback_url else frozenset())
 
 
 def _state_of(row: Channel | Consumer) -> StateQuerySet:
@@ -215,8 +234,15 @@ def expunge(*, message: Message, by: str) -> None:
 
 
 def _end_jobs_of(message: Message) -> int:
+    """What a consumer has, it has: its acknowledgement is not waited for, which may be days away."""
     jobs = DeliveryJob.objects.filter(message=message)
-    open_jobs = jobs.open().order_by("pk").select_for_update()
-    if JobStatus.INFLIGHT in open_jobs.values_list("status", flat=True):
+    held = list(jobs.open().order_by("pk").select_for_update())
+    if any(job.status == JobStatus.INFLIGHT and job.received_at is None for job in held):
         raise MessageInFlight
-    return jobs.expire_queued()
+    DeliveryAttempt.objects.bulk_create(_cut_short(job) for job in held if job.status == JobStatus.INFLIGHT)
+    return jobs.expire_open()
+
+
+def _cut_short(job: DeliveryJob) -> DeliveryAttempt:
+    told = {"error": "The message was expunged.", "duration_ms": 0, "device_id": job.device_id}
+    return DeliveryAttempt(job=job, attempt=job.attempt, reason=Reason.EXPIRED, **told)

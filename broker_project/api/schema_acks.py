@@ -31,12 +31,12 @@ REFUSALS = {
 }
 
 
-def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+def object_of(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {"type": "object", "required": list(required), "properties": properties}
 
 
 ACK = {
-    **_object(
+    **object_of(
         {
             "jobId": NAME,
             "attempt": {**ATTEMPT, "description": "The current one if not given."},
@@ -52,11 +52,13 @@ ACK = {
     "additionalProperties": False,
 }
 EXTENSION = {
-    **_object({"jobId": NAME, "attempt": {**ATTEMPT, "type": "integer"}, "leaseSeconds": SECONDS}, "jobId", "attempt"),
+    **object_of(
+        {"jobId": NAME, "attempt": {**ATTEMPT, "type": "integer"}, "leaseSeconds": SECONDS}, "jobId", "attempt"
+    ),
     "additionalProperties": False,
 }
 NEXT_STATE = {
-    **_object(
+    **object_of(
         {
             "nextState": {"enum": ["INFLIGHT", "DELIVERED", "DEAD", "QUEUED"]},
             "incrementalTimeout": {**SECONDS, "description": "The lease ends so many seconds from now."},
@@ -69,7 +71,7 @@ NEXT_STATE = {
     ),
     "additionalProperties": False,
 }
-STATE = _object(
+STATE = object_of(
     {"attempt": {"type": "integer"}, "leaseUntil": MOMENT, "deviceId": DEVICE}, "attempt", "leaseUntil", "deviceId"
 )
 
@@ -83,33 +85,41 @@ def ack_paths() -> dict[str, Any]:
 
 
 def _acks() -> dict[str, Any]:
-    item = _object({"jobId": TEXT, "result": RESULT}, "jobId", "result")
+    item = object_of({"jobId": TEXT, "result": RESULT}, "jobId", "result")
     summary = "Say of many jobs that they are running, complete or failed"
-    return _operation("acknowledge", summary, _many(ACK), _results(item), REFUSALS)
+    return operation_of("acknowledge", summary, _many(ACK), _results(item), REFUSALS)
 
 
 def _extend() -> dict[str, Any]:
-    item = _object({"jobId": TEXT, "result": RESULT, "leaseUntil": MOMENT}, "jobId", "result")
-    return _operation("extendLeases", "Ask for more time: a heartbeat", _many(EXTENSION), _results(item), REFUSALS)
+    item = object_of({"jobId": TEXT, "result": RESULT, "leaseUntil": MOMENT}, "jobId", "result")
+    return operation_of("extendLeases", "Ask for more time: a heartbeat", _many(EXTENSION), _results(item), REFUSALS)
 
 
 def _job_state() -> dict[str, Any]:
     conflict = "`stale_attempt`, `job_not_ready`, `in_flight_full`, `not_leasing` or `not_acking`."
-    done = {"202": _json("Done, or so before.", STATE)}
-    made = _operation("setJobState", "Move one job to its next state", NEXT_STATE, done, {**REFUSALS, 409: conflict})
+    done = {"202": json_answer("Done, or so before.", STATE)}
+    made = operation_of("setJobState", "Move one job to its next state", NEXT_STATE, done, {**REFUSALS, 409: conflict})
     return {**made, "parameters": [*made["parameters"], JOB]}
 
 
-def _operation(
+def operation_of(
     operation_id: str, summary: str, body: dict[str, Any], answers: dict[str, Any], refusals: dict[int, str]
 ) -> dict[str, Any]:
+    content = {"application/json": {"schema": body}}
+    return {
+        **reading(operation_id, summary, answers, refusals),
+        "requestBody": {"required": True, "content": content},
+    }
+
+
+def reading(operation_id: str, summary: str, answers: dict[str, Any], refusals: dict[int, str]) -> dict[str, Any]:
+    """Without a body."""
     return {
         "operationId": operation_id,
         "summary": summary,
         "tags": ["jobs"],
         "security": [],
         "parameters": [CHANNEL, CONSUMER, *TOKENS],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {**answers, **{str(status): problem_response(text) for status, text in refusals.items()}},
     }
 
@@ -119,9 +129,9 @@ def _many(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _results(item: dict[str, Any]) -> dict[str, Any]:
-    listed = _object({"result": {"type": "array", "items": item}}, "result")
-    return {"200": _json("A result for each, in order.", listed)}
+    listed = object_of({"result": {"type": "array", "items": item}}, "result")
+    return {"200": json_answer("A result for each, in order.", listed)}
 
 
-def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+def json_answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}

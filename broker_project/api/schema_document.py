@@ -5,6 +5,7 @@ from typing import Any
 from broker_project.api.schema import ALWAYS, problem_response
 from broker_project.api.schema_acks import ack_paths
 from broker_project.api.schema_door import ID, TEXT, door_paths
+from broker_project.api.schema_pull import pull_paths
 
 PROBLEM = {
     "type": "object",
@@ -87,6 +88,7 @@ def _frame_routes() -> dict[str, Any]:
     return {
         **door_paths(),
         **ack_paths(),
+        **pull_paths(),
         "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
         "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
         "/readyz": ready,

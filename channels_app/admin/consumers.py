@@ -10,7 +10,8 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesRadioFilter
 from unfold.decorators import display
 
 from channels_app import services
-from channels_app.admin.engine import Deed, EngineAdmin
+from channels_app.admin.devices import DevicesAdmin
+from channels_app.admin.engine import Deed
 from channels_app.admin.filters import ChannelFilter, StateFilter
 from channels_app.admin.forms import ConsumerForm
 from channels_app.admin.links import address, link
@@ -18,7 +19,7 @@ from channels_app.admin.pages import Act, show_secret
 from channels_app.admin.registry import LIMITS, RETRY
 from channels_app.admin.states import ConsumerHoldFilter, written
 from channels_app.models import Channel, Consumer
-from channels_app.models.consumer import ConsumerType
+from channels_app.models.consumer import ConsumerType, PullMode
 from channels_app.models.registry_object import RegistryQuerySet
 
 # After a rotation both secrets sign for a day: time to hand the new one over.
@@ -41,13 +42,21 @@ ROTATE = Deed(
 COLOURS = {"push": "info", "pull": "success"}
 
 
+def _pace(row: Consumer) -> str:
+    if row.type == ConsumerType.PUSH:
+        return f"Deliveries at once: up to {row.state.slots}. Failures in a row: {row.state.streak}."
+    if row.pull_mode == PullMode.INDEX:
+        return f"It may read up to {row.unacked_cap:,} messages ahead of its acknowledgements."
+    return f"It may have up to {row.in_flight_cap:,} jobs at once."
+
+
 def only(condition: str) -> str:
     """Shows a field where the form says so. A page that is only looked at has no form, and shows all."""
     return f"typeof type === 'undefined' || {condition}"
 
 
 @admin.register(Consumer)
-class ConsumerAdmin(EngineAdmin):
+class ConsumerAdmin(DevicesAdmin):
     form = ConsumerForm
     fixed = ("channel", "public_id")
     sealed = ("token", "signing_secret", "previous_secret", "channel__token")
@@ -59,7 +68,7 @@ class ConsumerAdmin(EngineAdmin):
         ("channel", ChannelFilter),
         ("circuit_breaker", BooleanRadioFilter),
     )
-    actions = (*EngineAdmin.actions, "rotate_secret")
+    actions = (*DevicesAdmin.actions, "rotate_secret")
     autocomplete_fields = ("channel",)
     conditional_fields = {
         "callback_url": only("type == 'push'"),
@@ -130,8 +139,7 @@ class ConsumerAdmin(EngineAdmin):
         return [*super().deeds(row), *([ROTATE] if row.type == ConsumerType.PUSH else [])]
 
     def engine_facts(self, row: Any) -> list[str]:
-        state, until = row.state, row.previous_secret_until
-        facts = [f"Deliveries at once: up to {state.slots}. Failures in a row: {state.streak}."]
+        facts, until = [_pace(row)], row.previous_secret_until
         if until and until > timezone.now():
             facts.append(f"The signing secret before signs along until {written(until)}.")
         return facts

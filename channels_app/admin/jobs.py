@@ -7,7 +7,8 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, ChoicesRadioFilter, RadioFilter
+from django.template.defaultfilters import truncatechars
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, ChoicesRadioFilter, RadioFilter, TextFilter
 from unfold.decorators import display
 
 from channels_app.admin import timeline
@@ -16,11 +17,19 @@ from channels_app.admin.filters import ChannelFilter
 from channels_app.admin.links import address, link
 from channels_app.admin.messages import rows_with_id
 from channels_app.admin.pages import Act
+from channels_app.admin.states import written
+from channels_app.admin.words import ACKNOWLEDGED_BY
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
+from channels_app.pull import devices
 
+IN_FLIGHT = str(JobStatus.INFLIGHT)
 # These have an index; jobs that came to an end have none.
-INDEXED_STATUSES = {str(JobStatus.QUEUED), str(JobStatus.INFLIGHT)}
+INDEXED_STATUSES = {str(JobStatus.QUEUED), IN_FLIGHT}
 INDEXED = {"turn", "message__id__exact"}
+# In a list; on its own page a name is shown whole.
+SHOWN_OF_DEVICE = 32
+# Of jobs that their consumer acknowledges, by what it says of them.
+HELD_FIELDS = (("received_at", "started_at"), ("device_id",), ("device_started", "device_completed"))
 
 
 class TurnFilter(RadioFilter):
@@ -47,6 +56,25 @@ class JobStatusFilter(ChoicesRadioFilter):
         return rows.filter(Q(next_attempt_at__isnull=True) | Q(next_attempt_at__isnull=False))
 
 
+class DeviceFilter(TextFilter):
+    """Devices have no index of their own. What one has now is found among the jobs in flight, which have; what it had
+    before by looking at each row, so many ids at a time.
+    """
+
+    title = "device (whole name)"
+    parameter_name = "device"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        device_id = self.value()
+        if not device_id:
+            return queryset
+        if "\x00" in device_id:
+            return queryset.none()
+        if request.GET.get("status__exact") == IN_FLIGHT:
+            return queryset.filter(pk__in=devices.held_by(device_id))
+        return queryset.filter(device_id=device_id)
+
+
 @admin.register(DeliveryJob)
 class JobAdmin(EndlessListAdmin):
     list_display = (
@@ -67,9 +95,18 @@ class JobAdmin(EndlessListAdmin):
         ("reason", ChoicesDropdownFilter),
         ("channel", ChannelFilter),
         ("consumer", ChannelFilter),
+        DeviceFilter,
     )
     lookups = frozenset(
-        {"status__exact", "reason__exact", "channel__id__exact", "consumer__id__exact", "message__id__exact", "turn"}
+        {
+            "status__exact",
+            "reason__exact",
+            "channel__id__exact",
+            "consumer__id__exact",
+            "message__id__exact",
+            "turn",
+            "device",
+        }
     )
     search_fields = ("id",)
     search_help_text = "A job's number or a message id, whole"
@@ -80,8 +117,9 @@ class JobAdmin(EndlessListAdmin):
         ("priority", "reason"),
         ("next_attempt_at", "lease_until"),
         ("created_at", "expires_at"),
+        ("completed", "acknowledged_by"),
     )
-    readonly_fields = tuple(flatten(fields))
+    readonly_fields = tuple(flatten((*fields, *HELD_FIELDS)))
     change_form_outer_before_template = "channels_app/admin/acts.html"
     change_form_outer_after_template = "channels_app/admin/job.html"
 
@@ -94,12 +132,27 @@ class JobAdmin(EndlessListAdmin):
         return rows.prefetch_related(
             Prefetch("message", Message.objects.only("message_id", "received_at")),
             Prefetch("channel", Channel.objects.only("public_id")),
-            Prefetch("consumer", Consumer.objects.only("public_id")),
+            Prefetch("consumer", Consumer.objects.only("public_id", "type", "pull_mode", "ack_mode")),
         )
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """With the device where one may be told from another: most jobs of most consumers have none."""
+        asked = request.GET
+        helps = asked.get("status__exact") == IN_FLIGHT or asked.get("consumer__id__exact") or asked.get("device")
+        return (*self.list_display, "device") if helps else self.list_display
+
+    def get_fields(self, request: HttpRequest, obj: DeliveryJob | None = None) -> tuple[Any, ...]:
+        is_held = obj is not None and (obj.received_at is not None or obj.consumer.acknowledges)
+        return (*self.fields, *HELD_FIELDS) if is_held else self.fields
+
     def must_look_at_each(self, rows: EndlessList) -> bool:
-        asked = rows.params
-        found_by_index = rows.query or asked.get("status__exact") in INDEXED_STATUSES or asked.keys() & INDEXED
+        """A form sends its empty fields along: they ask for nothing."""
+        asked = {name: value for name, value in rows.params.items() if value}
+        if rows.query or "message__id__exact" in asked:
+            return False
+        if "device" in asked:
+            return asked.get("status__exact") != IN_FLIGHT
+        found_by_index = asked.get("status__exact") in INDEXED_STATUSES or asked.keys() & INDEXED
         return bool(asked.keys() & self.lookups) and not found_by_index
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -148,3 +201,23 @@ class JobAdmin(EndlessListAdmin):
     @admin.display(description="changed")
     def changed(self, job: DeliveryJob) -> datetime:
         return job.status_changed_at
+
+    @admin.display(description="device")
+    def device(self, job: DeliveryJob) -> str | None:
+        return truncatechars(job.device_id, SHOWN_OF_DEVICE) if job.device_id else None
+
+    @admin.display(description="completed at")
+    def completed(self, job: DeliveryJob) -> str:
+        return written(job.completed_at)
+
+    @admin.display(description="acknowledged by")
+    def acknowledged_by(self, job: DeliveryJob) -> str:
+        return ACKNOWLEDGED_BY[job.consumer.acknowledges_by]
+
+    @admin.display(description="started, by the device's clock")
+    def device_started(self, job: DeliveryJob) -> str:
+        return timeline.stamp(job.device_started_at) if job.device_started_at else ""
+
+    @admin.display(description="completed, by the device's clock")
+    def device_completed(self, job: DeliveryJob) -> str:
+        return timeline.stamp(job.device_completed_at) if job.device_completed_at else ""

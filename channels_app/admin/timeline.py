@@ -1,4 +1,4 @@
-"""The story of a message: accepted, dispatched, and for each job every try, what it waits for, and its end."""
+"""The story of a message: accepted, dispatched, and for each job every try, who has it, what it waits for, its end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from django.db.models import Prefetch, QuerySet
 
 from channels_app.admin.states import of_consumer, written
 from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message
+from channels_app.models.consumer import ConsumerType, PullMode
 from channels_app.reasons import Reason
 
 MOST_JOBS = 100
@@ -31,7 +32,7 @@ class Moment:
 
     @property
     def clock(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S}.{self.at.microsecond // 1000:03} UTC" if self.at else ""
+        return stamp(self.at) if self.at else ""
 
     @property
     def later(self) -> str:
@@ -47,6 +48,10 @@ class JobStory:
     @property
     def tone(self) -> str:
         return JOB_TONES[self.job.status_name]
+
+
+def stamp(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"
 
 
 def span(length: timedelta) -> str:
@@ -86,13 +91,48 @@ def beginning(message: Message) -> Iterator[Moment]:
 
 
 def story(job: DeliveryJob, since: datetime) -> JobStory:
-    tries = [attempted(attempt, since) for attempt in job.attempts.all()]
-    return JobStory(job, [*tries, _end(job, since)])
+    tries = list(job.attempts.all())
+    before = [attempted(one, since) for one in tries if one.attempt < job.attempt]
+    last = [attempted(one, since) for one in tries if one.attempt >= job.attempt]
+    return JobStory(job, [*before, *_held(job, since), *(last or _released(job, since)), _end(job, since)])
+
+
+def _held(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
+    """When its consumer got it, and began; the row knows it of the last attempt only."""
+    if job.received_at is None:
+        return
+    word, text = _handed_over(job)
+    yield Moment(word, "info", f"{text}{_on(job.device_id)}: attempt {job.attempt}.", job.received_at, since)
+    if job.started_at is not None:
+        text = f"The consumer has begun.{_by_its_clock(job.device_started_at)}"
+        yield Moment("started", "info", text, job.started_at, since)
+
+
+def _released(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
+    """It was somebody's, and is no more, and no try came to its end."""
+    if job.received_at is not None and job.status == JobStatus.QUEUED:
+        yield Moment("released", "info", "Given back, which counts no failure.", job.status_changed_at, since)
+
+
+def _handed_over(job: DeliveryJob) -> tuple[str, str]:
+    if job.consumer.type == ConsumerType.PUSH:
+        return "received", "The consumer has it and acknowledges later"
+    if job.consumer.pull_mode == PullMode.INDEX:
+        return "polled", "Handed out by index"
+    return "leased", "The consumer took it"
+
+
+def _on(device_id: str | None) -> str:
+    return f", device {device_id}" if device_id else ""
+
+
+def _by_its_clock(at: datetime | None) -> str:
+    return f" By the device's clock: {stamp(at)}." if at else ""
 
 
 def attempted(attempt: DeliveryAttempt, since: datetime) -> Moment:
     word, tone, outcome = _outcome(attempt)
-    text = f"Attempt {attempt.attempt}: {outcome}."
+    text = f"Attempt {attempt.attempt}{_on(attempt.device_id)}: {outcome}."
     return Moment(word, tone, text, attempt.finished_at, since, attempt.error, attempt.answer)
 
 
@@ -110,14 +150,27 @@ def _end(job: DeliveryJob, since: datetime) -> Moment:
     at = job.status_changed_at
     match JobStatus(job.status):
         case JobStatus.DELIVERED:
-            return Moment("delivered", "success", "The consumer has it.", at, since)
+            text = f"{_done(job)}{_by_its_clock(job.device_completed_at)}"
+            return Moment("delivered", "success", text, at, since)
         case JobStatus.DEAD:
-            return Moment("dead", "danger", f"Given up: {job.reason}. Failures: {job.failures}.", at, since)
+            text = f"Given up: {job.reason}. Failures: {job.failures}.{_by_its_clock(job.device_completed_at)}"
+            return Moment("dead", "danger", text, at, since)
         case JobStatus.INFLIGHT:
-            text = f"Attempt {job.attempt} is under way, leased until {written(job.lease_until)}."
+            text = f"Attempt {job.attempt} is under way, {_until(job)}."
             return Moment("in flight", "info", text, at, since)
         case JobStatus.QUEUED:
             return _queued(job, since)
+
+
+def _done(job: DeliveryJob) -> str:
+    return "The consumer has it." if job.received_at is None else "The consumer has acknowledged it."
+
+
+def _until(job: DeliveryJob) -> str:
+    if job.lease_until is None:
+        return "with no time limit"
+    holder = "leased until" if job.received_at is None else "to be acknowledged until"
+    return f"{holder} {written(job.lease_until)}"
 
 
 def _queued(job: DeliveryJob, since: datetime) -> Moment:

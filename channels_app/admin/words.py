@@ -32,6 +32,14 @@ LABELS = {
     "unacked_cap": "Most unacknowledged",
 }
 
+# By what a consumer does to acknowledge.
+ACKNOWLEDGED_BY = {
+    "response": "its answer",
+    "explicit": "an acknowledgement after its answer",
+    "lease": "an acknowledgement within its lease",
+    "index": "its index",
+}
+
 NEW_ID = "1 to 255 of A-Z a-z 0-9 . _ ~ - and fixed once saved: it is part of the addresses."
 
 HELP = {

@@ -138,7 +138,7 @@ class TaskView(APIView):
     @extend_schema(operation_id="getTask", responses=TaskOut, tags=["jobs"])
     def get(self, request: Request, channel_id: str, message_id: str) -> Response:
         """A message's state over all its jobs."""
-        jobs = DeliveryJob.objects.select_related("message", "consumer").order_by("id")
+        jobs = DeliveryJob.objects.select_related("consumer").order_by("id")
         channel = selectors.get_channel_or_past(channel_id)
         message: Any = selectors.get_message(channel, message_id, prefetch=[Prefetch("jobs", jobs)])
         message.task_status = task_status(message, message.jobs.all())

@@ -6,7 +6,8 @@ from django.db import connection
 
 from channels_app.delivery.sweeps import MOST, WITH_READY_JOBS
 
-# Of each consumer and priority only the oldest are looked at: what comes after them is younger.
+# Of each consumer and priority only the oldest are looked at: what comes after them is younger. Not of one that polls
+# by index: to it a channel is a log, which has no holes.
 _EXPIRE_OLD = """
 WITH RECURSIVE line AS (
     (SELECT consumer_id, priority, 1 AS number FROM delivery_job WHERE status = 1001 AND next_attempt_at IS NULL
@@ -24,12 +25,13 @@ WITH RECURSIVE line AS (
     ) AS following
     WHERE l.number < %(lines)s
 ), old AS MATERIALIZED (
-    SELECT j.id FROM line CROSS JOIN LATERAL (
+    SELECT j.id FROM line JOIN consumer k ON k.id = line.consumer_id CROSS JOIN LATERAL (
         SELECT id, expires_at FROM delivery_job o
         WHERE o.consumer_id = line.consumer_id AND o.priority = line.priority
           AND o.status = 1001 AND o.next_attempt_at IS NULL ORDER BY o.id LIMIT %(window)s
     ) AS oldest JOIN delivery_job j ON j.id = oldest.id
-    WHERE oldest.expires_at <= now() AND j.status = 1001 ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
+    WHERE oldest.expires_at <= now() AND j.status = 1001 AND NOT (k.type = 'pull' AND k.pull_mode = 'index')
+    ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
 )
 UPDATE delivery_job SET status = 1004, reason = 'expired', next_attempt_at = NULL, status_changed_at = now()
 FROM old WHERE delivery_job.id = old.id RETURNING delivery_job.id
@@ -77,7 +79,8 @@ WITH open AS MATERIALIZED (
     RETURNING delivery_job.id, attempt, delivery_job.reason, received_at, device_id
 ), kept AS (
     INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms, device_id)
-    SELECT id, attempt, reason, least(2147483647, extract(epoch FROM now() - received_at) * 1000)::int, device_id
+    SELECT id, attempt, reason,
+           greatest(0, least(2147483647, extract(epoch FROM now() - received_at) * 1000))::int, device_id
     FROM moved
 )
 SELECT id FROM moved

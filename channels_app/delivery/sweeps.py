@@ -23,11 +23,17 @@ SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
 # A lease that ran out while a worker sent the job is a worker lost, not a failure of the consumer; ten in a row, and
-# the job is to blame. What a consumer has received and not acknowledged is a matter of its own.
+# the job is to blame. What a consumer has received and not acknowledged is a matter of its own. Found first, in the
+# order of job_in_flight, and ordered by id then: for the first so many by id the planner would go along the primary
+# key, past all that is done.
 _EXPIRE = f"""
-WITH lost AS MATERIALIZED (
+WITH late AS MATERIALIZED (
     SELECT id FROM delivery_job WHERE status = 1002 AND lease_until < now() AND received_at IS NULL
-    ORDER BY id LIMIT %s::bigint FOR UPDATE SKIP LOCKED
+    ORDER BY consumer_id, lease_until LIMIT %s::bigint
+), lost AS MATERIALIZED (
+    SELECT j.id FROM delivery_job j JOIN late ON late.id = j.id
+    WHERE j.status = 1002 AND j.lease_until < now() AND j.received_at IS NULL
+    ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
 ), made AS (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
            status = CASE WHEN losses + 1 >= %s::int THEN 1004 ELSE 1001 END,
@@ -78,9 +84,11 @@ WHERE consumer.deleted_at IS NULL AND consumer.type = 'push' AND consumer_state.
 """
 
 
-_HAS_READY = (
-    "SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL LIMIT 1"
-)
+# Ordered as the index is: else the planner may look for the first one through the whole table.
+_HAS_READY = """
+SELECT 1 FROM delivery_job WHERE consumer_id = %s::bigint AND status = 1001 AND next_attempt_at IS NULL
+ORDER BY priority DESC, id LIMIT 1
+"""
 _HAS_FREE_SLOT = """
 SELECT least(s.slots, coalesce(k.max_in_flight, 100)) > (
     SELECT count(*) FROM delivery_job j WHERE j.consumer_id = k.id AND j.status = 1002

@@ -43,6 +43,8 @@ IN_FLIGHT = Described("broker_jobs_in_flight", "Jobs leased now, of all consumer
 
 RETRIES_WAITING = Described("broker_retries_waiting", "Jobs whose next try is yet to come, counted up to 10,000.")
 OLDEST_WAITING = Described("broker_oldest_waiting_seconds", "Age of the oldest job that is ready.", OF_CONSUMER)
+OLDEST_UNACKED = Described("broker_oldest_unacked_seconds", "Age of what its consumer has longest.", OF_CONSUMER)
+INDEX_LAG = Described("broker_index_lag", "Messages after the acked index of one that polls.", OF_CONSUMER)
 PROGRESS_AGE = Described("broker_progress_age_seconds", "Time since a part last did something.", ("part",))
 CONSUMER_PAUSED = Described("broker_consumer_paused", "1 while staff hold this consumer.", OF_CONSUMER)
 CONSUMER_DISABLED = Described("broker_consumer_disabled", "1 when it asked for no more (410).", OF_CONSUMER)

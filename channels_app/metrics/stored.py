@@ -15,12 +15,13 @@ from channels_app.models import JobStatus
 MOST_CHANNELS = 500
 MOST_CONSUMERS = 2_500
 MOST_RETRIES = 10_000
-_LIMITS = {"channels": MOST_CHANNELS, "consumers": MOST_CONSUMERS, "retries": MOST_RETRIES}
+MOST_HELD = 1_000
+LIMITS = {"channels": MOST_CHANNELS, "consumers": MOST_CONSUMERS, "retries": MOST_RETRIES, "held": MOST_HELD}
 # A statement that takes longer is given up; the scrape goes on without it.
 _PATIENCE = "SET LOCAL statement_timeout = '1s'"
 
 # Goes before every statement: the channels and consumers that have series of their own.
-_SHOWN = """
+SHOWN = """
 WITH named AS MATERIALIZED (
     SELECT id, public_id FROM channel WHERE deleted_at IS NULL ORDER BY id LIMIT %(channels)s
 ), shown AS MATERIALIZED (
@@ -91,7 +92,7 @@ _PROGRESS = "SELECT name, extract(epoch FROM now() - at)::float8 FROM progress"
 async def rows(statement: str) -> list[tuple[Any, ...]]:
     async with door_pool().connection(timeout=CHECK_SECONDS) as connection, connection.transaction():
         await connection.execute(_PATIENCE)
-        cursor = await connection.execute(_SHOWN + statement, _LIMITS)
+        cursor = await connection.execute(SHOWN + statement, LIMITS)
         return await cursor.fetchall()
 
 

@@ -104,3 +104,13 @@ class Consumer(RegistryObject):
     @property
     def in_flight_cap(self) -> int:
         return self.max_in_flight or DEFAULT_IN_FLIGHT[ConsumerType(self.type)]
+
+    @property
+    def acknowledges_by(self) -> str:
+        """A lease, an index, a word of its own, or the answer to our POST."""
+        return self.pull_mode if self.type == ConsumerType.PULL else self.ack_mode
+
+    @property
+    def acknowledges(self) -> bool:
+        """Whether it has jobs for a while before it says what became of them."""
+        return self.acknowledges_by != AckMode.RESPONSE

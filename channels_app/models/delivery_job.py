@@ -31,10 +31,14 @@ class DeliveryJobQuerySet(models.QuerySet["DeliveryJob"]):
     def open(self) -> Self:
         return self.filter(status__in=(JobStatus.QUEUED, JobStatus.INFLIGHT))
 
-    def expire_queued(self) -> int:
-        """What waits is not sent any more. Whoever calls this for many locks them by id first."""
-        return self.filter(status=JobStatus.QUEUED).update(
-            status=JobStatus.DEAD, reason=Reason.EXPIRED, next_attempt_at=None, status_changed_at=Now()
+    def expire_open(self) -> int:
+        """None of them is sent any more. Whoever calls this for many locks them by id first."""
+        return self.open().update(
+            status=JobStatus.DEAD,
+            reason=Reason.EXPIRED,
+            next_attempt_at=None,
+            lease_until=None,
+            status_changed_at=Now(),
         )
 
 

@@ -54,7 +54,7 @@ WITH move AS MATERIALIZED (
 )
 INSERT INTO delivery_attempt (job_id, attempt, reason, error, duration_ms, device_id)
 SELECT moved.id, moved.attempt, m.reason, m.error,
-       least(2147483647, extract(epoch FROM now() - moved.received_at) * 1000)::int, moved.device_id
+       greatest(0, least(2147483647, extract(epoch FROM now() - moved.received_at) * 1000))::int, moved.device_id
 FROM moved JOIN move m ON m.job_id = moved.id WHERE m.is_try = 1
 """
 
@@ -98,7 +98,7 @@ async def acknowledge(connection: AsyncConnection, batches: Sequence[Batch]) -> 
         held = await hold(connection, {ack.job_id for batch in batches for ack in batch.acks})
         ackers = await read_ackers(connection, {batch.consumer_id for batch in batches})
         said = _by_job(batches, held)
-        acked = _fold(batches, held, said, await _read_past(connection, held, said), ackers)
+        acked = _fold(batches, held, said, await read_past(connection, _asked(held, said)), ackers)
         if acked.moved:
             await _write(connection, acked)
     return acked
@@ -121,16 +121,18 @@ def _by_job(batches: Sequence[Batch], held: Mapping[int, Held]) -> dict[int, lis
     return said
 
 
-async def _read_past(
-    connection: AsyncConnection, held: Mapping[int, Held], said: Mapping[int, list[_Said]]
-) -> Mapping[int, Past]:
-    """How the attempts were ended that are over; nobody asks where all is in flight."""
-    asked = {
+def _asked(held: Mapping[int, Held], said: Mapping[int, list[_Said]]) -> set[tuple[int, int]]:
+    """The attempts of which the history must say how they were ended; none where all is in flight."""
+    return {
         (job_id, named(held[job_id], one.ack))
         for job_id, several in said.items()
         for one in several
         if is_past(held[job_id], one.ack)
     }
+
+
+async def read_past(connection: AsyncConnection, asked: Collection[tuple[int, int]]) -> Mapping[int, Past]:
+    """By job: how these attempts of it were ended by an ack."""
     past: defaultdict[int, dict[int, AckStatus]] = defaultdict(dict)
     if asked:
         jobs, attempts = Bigints([job_id for job_id, _ in asked]), Integers([attempt for _, attempt in asked])

@@ -79,6 +79,11 @@ class Desk:
         self._is_closed = True
         self.hint(self._lines)
 
+    async def finish(self) -> None:
+        """Until nobody is being served: what a client who has left was given has gone back by then."""
+        self.close()
+        await asyncio.gather(*self._servers, return_exceptions=True)
+
     async def look_round(self) -> None:
         """The net under lost hints."""
         while True:
@@ -108,7 +113,7 @@ class Desk:
         """Who is being served has left before the answer: what comes of it goes back."""
         waiter.has_left = True
         if waiter.answer.done() and not waiter.answer.exception():
-            await self._give_back(waiter.answer.result())
+            await self.give_back(waiter.answer.result())
         return []
 
     async def _serve(self, consumer_id: int, line: Line) -> None:
@@ -134,11 +139,11 @@ class Desk:
 
     async def _hand_over(self, waiter: Waiter, jobs: list[Leased]) -> None:
         if waiter.has_left:
-            await self._give_back(jobs)
+            await self.give_back(jobs)
         else:
             waiter.give(jobs)
 
-    async def _give_back(self, jobs: list[Leased]) -> None:
+    async def give_back(self, jobs: Sequence[Leased]) -> None:
         if not jobs:
             return
         try:

@@ -44,7 +44,7 @@ WITH late AS MATERIALIZED (
 ), kept AS (
     INSERT INTO delivery_attempt (job_id, attempt, reason, error, duration_ms, device_id)
     SELECT id, attempt, 'ack_timeout', %(error)s,
-           least(2147483647, extract(epoch FROM now() - received_at) * 1000)::int, device_id
+           greatest(0, least(2147483647, extract(epoch FROM now() - received_at) * 1000))::int, device_id
     FROM moved
 )
 SELECT id FROM moved

@@ -9,25 +9,25 @@ from psycopg.rows import args_row
 
 from broker_project.lib.pg_arrays import Bigints, Integers
 
-# Leases of one consumer follow one another: what the one before took is counted. No row: it is gone, paused, disabled.
-HOLD = """
-SELECT 1 FROM consumer_state s JOIN consumer k ON k.id = s.consumer_id
-JOIN channel_state cs ON cs.channel_id = k.channel_id
-WHERE s.consumer_id = %(consumer)s AND k.deleted_at IS NULL
+# Leases of one consumer follow one another. A statement of its own: the next one sees what the lock waited for.
+_HOLD = "SELECT FROM consumer_state WHERE consumer_id = %(consumer)s FOR UPDATE"
+
+# How many it has. No row: it is gone, paused or disabled, or since a moment ago it takes no leases any more.
+_LOOK = """
+SELECT (SELECT count(*) FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1002)
+FROM consumer_state s JOIN consumer k ON k.id = s.consumer_id JOIN channel_state cs ON cs.channel_id = k.channel_id
+WHERE s.consumer_id = %(consumer)s AND k.type = 'pull' AND k.pull_mode = 'lease' AND k.deleted_at IS NULL
   AND s.disabled_at IS NULL AND s.paused_at IS NULL AND cs.paused_at IS NULL
-FOR UPDATE OF s
 """
 
-# As a claim for push: the order of the index job_ready, up to the rows or the bytes.
+# As a claim for push: the order of the index job_ready, up to the rows or the bytes. The limit is a number: of one that
+# it does not know the planner believes that it is a tenth of all that is ready, and reads the whole table.
 _LEASE = """
-WITH room AS MATERIALIZED (
-    SELECT least(%(most)s, greatest(0, %(cap)s - count(*))) AS free
-    FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1002
-), ready AS MATERIALIZED (
+WITH ready AS MATERIALIZED (
     SELECT j.id, j.priority, octet_length(m.payload) AS size
     FROM delivery_job j JOIN message m ON m.id = j.message_id
     WHERE j.consumer_id = %(consumer)s AND j.status = 1001 AND j.next_attempt_at IS NULL AND j.expires_at > now()
-    ORDER BY j.priority DESC, j.id LIMIT (SELECT free FROM room) FOR UPDATE OF j SKIP LOCKED
+    ORDER BY j.priority DESC, j.id LIMIT %(most)s FOR UPDATE OF j SKIP LOCKED
 ), fits AS MATERIALIZED (
     SELECT id FROM (
         SELECT id, sum(size) OVER line AS upto, row_number() OVER line AS place FROM ready
@@ -37,8 +37,8 @@ WITH room AS MATERIALIZED (
     UPDATE delivery_job SET status = 1002, attempt = attempt + 1, status_changed_at = now(), received_at = now(),
            lease_until = now() + make_interval(secs => %(lease)s), device_id = %(device)s,
            started_at = NULL, device_started_at = NULL, device_completed_at = NULL
-    FROM fits WHERE delivery_job.id = fits.id
-    RETURNING delivery_job.id, attempt, priority, lease_until, message_id
+    WHERE id = ANY (ARRAY(SELECT id FROM fits))
+    RETURNING id, attempt, priority, lease_until, message_id
 )
 SELECT taken.id, taken.attempt, taken.priority, taken.lease_until, message.message_id, message.payload,
        message.content_type, message.headers, message.received_at
@@ -54,13 +54,15 @@ WITH held AS MATERIALIZED (
 )
 UPDATE delivery_job SET status = 1001, lease_until = NULL, received_at = NULL, device_id = NULL,
        status_changed_at = now()
-FROM held WHERE delivery_job.id = held.id
+FROM held WHERE delivery_job.id = held.id RETURNING consumer_id
 """
 
+# One by one, in the order of the index: as a join the planner may read every ready job there is.
 _WITH_READY_JOBS = """
-SELECT asked.id FROM unnest(%s::bigint[]) AS asked (id) WHERE EXISTS (
+SELECT asked.id FROM unnest(%s::bigint[]) AS asked (id) CROSS JOIN LATERAL (
     SELECT FROM delivery_job j WHERE j.consumer_id = asked.id AND j.status = 1001 AND j.next_attempt_at IS NULL
-)
+    ORDER BY j.priority DESC, j.id LIMIT 1
+) AS ready
 """
 
 
@@ -90,27 +92,34 @@ class Leased(NamedTuple):
 
 
 async def lease(connection: AsyncConnection, ask: Ask) -> list[Leased]:
-    """The best ready jobs, one at least whatever its size. Two statements: the second sees what the lock waited for."""
-    parameters = {
-        "consumer": ask.consumer_id,
-        "cap": ask.cap,
-        "most": ask.limit,
-        "bytes": ask.max_bytes,
-        "lease": ask.lease_seconds,
-        "device": ask.device_id,
-    }
+    """The best ready jobs, one at least whatever its size."""
     async with connection.transaction(), connection.cursor(row_factory=args_row(Leased)) as cursor:
-        held = await connection.execute(HOLD, parameters)
-        if not held.rowcount:
+        in_flight = await hold(connection, ask.consumer_id)
+        if in_flight is None or in_flight >= ask.cap:
             return []
+        parameters = {
+            "consumer": ask.consumer_id,
+            "most": min(ask.limit, ask.cap - in_flight),
+            "bytes": ask.max_bytes,
+            "lease": ask.lease_seconds,
+            "device": ask.device_id,
+        }
         await cursor.execute(_LEASE, parameters)
         return await cursor.fetchall()
 
 
-async def release(connection: AsyncConnection, jobs: Sequence[Leased]) -> None:
-    """Ready for the next who asks; no failure."""
+async def hold(connection: AsyncConnection, consumer_id: int) -> int | None:
+    """In a transaction: it is our turn to take jobs of this consumer. How many it has; None: it may take none."""
+    await connection.execute(_HOLD, {"consumer": consumer_id})
+    row = await (await connection.execute(_LOOK, {"consumer": consumer_id})).fetchone()
+    return None if row is None else int(row[0])
+
+
+async def release(connection: AsyncConnection, jobs: Sequence[Leased]) -> set[int]:
+    """Ready for the next who asks; no failure. Says whose they are."""
     parameters = {"jobs": Bigints([job.job_id for job in jobs]), "attempts": Integers([job.attempt for job in jobs])}
-    await connection.execute(_RELEASE, parameters)
+    cursor = await connection.execute(_RELEASE, parameters)
+    return {row[0] for row in await cursor.fetchall()}
 
 
 async def with_ready_jobs(connection: AsyncConnection, consumer_ids: Sequence[int]) -> list[int]:

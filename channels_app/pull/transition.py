@@ -9,14 +9,11 @@ from psycopg import AsyncConnection
 
 from broker_project.lib.errors import BrokerError
 from channels_app.errors import UnknownJob
-from channels_app.pull.ack import Acked, Batch, acknowledge, hold
+from channels_app.pull import lease as leases
+from channels_app.pull.ack import Acked, Batch, acknowledge, hold, read_past
 from channels_app.pull.extend import lengthen
 from channels_app.pull.fold import DEAD, DELIVERED, INFLIGHT, QUEUED, Ack, AckStatus, Held
-from channels_app.pull.lease import HOLD
 
-# As a lease does it: whoever takes jobs of a consumer does so one after another, so that its cap holds.
-_LOCK_CONSUMER = "SELECT FROM consumer_state WHERE consumer_id = %s FOR UPDATE"
-_IN_FLIGHT = "SELECT count(*) FROM delivery_job WHERE consumer_id = %s AND status = 1002"
 _TAKE = """
 UPDATE delivery_job SET status = 1002, attempt = attempt + 1, status_changed_at = now(), received_at = now(),
        lease_until = now() + make_interval(secs => %(lease)s), started_at = NULL, device_id = %(device)s,
@@ -90,22 +87,25 @@ async def transit(connection: AsyncConnection, wanted: Wanted) -> tuple[State, A
     """The job's state afterwards, and what was acknowledged by it."""
     acked = None
     async with connection.transaction():
+        # Before the job, as a lease does it: the other way round the two would wait for each other.
+        is_taking = wanted.next_state is NextState.INFLIGHT
+        in_flight = await leases.hold(connection, wanted.consumer_id) if is_taking else None
         job = await _hold(connection, wanted)
         if wanted.next_state is NextState.INFLIGHT:
-            await (_take if job.status == QUEUED else _keep)(connection, wanted, job)
+            if job.status == QUEUED:
+                await _take(connection, wanted, in_flight)
+            else:
+                await _keep(connection, wanted, job)
         elif job.status == INFLIGHT:
             batch = Batch(wanted.consumer_id, wanted.ack_timeout_seconds, [_ack(wanted)])
             acked = await acknowledge(connection, [batch])
-        elif job.status != STATUS[wanted.next_state]:
-            raise TransitionNotAllowed
+        else:
+            await _check_again(connection, wanted, job)
         [state] = await (await connection.execute(_STATE, (job.job_id,))).fetchall()
     return State(*state), acked
 
 
 async def _hold(connection: AsyncConnection, wanted: Wanted) -> Held:
-    if wanted.next_state is NextState.INFLIGHT:
-        # Before the job, as a lease does: the other way round the two would wait for each other.
-        await connection.execute(_LOCK_CONSUMER, (wanted.consumer_id,))
     job = (await hold(connection, [wanted.job_id])).get(wanted.job_id)
     if job is None or job.consumer_id != wanted.consumer_id:
         raise UnknownJob
@@ -114,18 +114,17 @@ async def _hold(connection: AsyncConnection, wanted: Wanted) -> Held:
     return job
 
 
-async def _take(connection: AsyncConnection, wanted: Wanted, job: Held) -> None:
+async def _take(connection: AsyncConnection, wanted: Wanted, in_flight: int | None) -> None:
     if wanted.cap is None:
         raise TransitionNotAllowed("A consumer that is pushed to cannot take a job.")
     if wanted.attempt is not None:
         # It would be a new attempt, and the caller believes that it still has the one before.
         raise StaleAttempt
-    if not (await connection.execute(HOLD, {"consumer": wanted.consumer_id})).rowcount:
+    if in_flight is None:
         raise JobNotReady
-    in_flight = await (await connection.execute(_IN_FLIGHT, (wanted.consumer_id,))).fetchone()
-    if in_flight is not None and in_flight[0] >= wanted.cap:
+    if in_flight >= wanted.cap:
         raise InFlightFull
-    parameters = {"job": job.job_id, "lease": wanted.lease_seconds, "device": wanted.device_id}
+    parameters = {"job": wanted.job_id, "lease": wanted.lease_seconds, "device": wanted.device_id}
     if not (await connection.execute(_TAKE, parameters)).rowcount:
         raise JobNotReady
 
@@ -136,10 +135,24 @@ async def _keep(connection: AsyncConnection, wanted: Wanted, job: Held) -> None:
         raise TransitionNotAllowed
     is_holder = wanted.device_id is not None and wanted.device_id == job.device_id
     if wanted.attempt is None and not is_holder:
-        raise StaleAttempt
+        raise StaleAttempt("The job is in flight: name the attempt, or the device, by which you hold it.")
     await lengthen(connection, {job.job_id: wanted.lease_seconds})
     if wanted.device_id is not None:
         await connection.execute(_NAME_DEVICE, {"job": job.job_id, "device": wanted.device_id})
+
+
+async def _check_again(connection: AsyncConnection, wanted: Wanted, job: Held) -> None:
+    """It is in flight no more: what ended it may be said again, and changes nothing. Anything else came too late."""
+    is_there = job.status == STATUS[wanted.next_state]
+    if wanted.attempt is None:
+        if not is_there:
+            raise TransitionNotAllowed
+        return
+    said = _ack(wanted)
+    ending = (await read_past(connection, [(job.job_id, job.attempt)]))[job.job_id].get(job.attempt)
+    is_said = job.status != QUEUED or ending is (None if said.status is AckStatus.RELEASED else said.status)
+    if not is_there or not is_said:
+        raise StaleAttempt
 
 
 def _ack(wanted: Wanted) -> Ack:

@@ -84,7 +84,7 @@ class RecurringScheduleAdmin(LongListAdmin):
         "ticks_at",
         "coming_at",
         "last_tick_at",
-        "ticks",
+        "ticks_so_far",
         "skipped",
     )
     list_filter = (StandingFilter, ("channel", ChannelFilter))
@@ -95,9 +95,10 @@ class RecurringScheduleAdmin(LongListAdmin):
     actions = ("pause", "resume", "run_once")
     fields = (
         ("public_id", "channel_link", "producer_link"),
-        ("ticks_at", "start_at", "end_at"),
+        "ticks_at",
+        ("start_at", "end_at"),
         ("missed", "overlap"),
-        ("last_tick_at", "ticks", "skipped"),
+        ("last_tick_at", "ticks_so_far", "skipped"),
         ("content_type", "priority"),
         "template",
         ("created_at", "changed_at"),
@@ -201,6 +202,10 @@ class RecurringScheduleAdmin(LongListAdmin):
     @admin.display(description="ticks")
     def ticks_at(self, row: RecurringSchedule) -> str:
         return when(row)
+
+    @admin.display(description="ticks so far")
+    def ticks_so_far(self, row: RecurringSchedule) -> int:
+        return row.ticks
 
     @admin.display(description="next tick")
     def coming_at(self, row: RecurringSchedule) -> Any:

@@ -70,3 +70,17 @@ def watch(context: BrowserContext, page: Page) -> list[str]:
 
 def is_local(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:"))
+
+
+_OVERFLOWING = """
+(parts) => parts.filter(
+    (part) => part.getBoundingClientRect().right > document.documentElement.clientWidth
+        || part.getBoundingClientRect().left < 0 || part.scrollWidth > part.clientWidth + 1
+).length
+"""
+
+
+def is_within(page: Page, parts: str) -> bool:
+    """Whether nothing sticks out of the page sideways, nor out of any of these parts."""
+    sideways = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return not sideways and not page.locator(parts).evaluate_all(_OVERFLOWING)

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.engine import Channel, Engine
+from tests.acceptance.servers import wait_until
 
 TOKENS = {"X-Broker-Channel-Token": "open", "X-Broker-Consumer-Token": "mine"}
 
@@ -180,9 +181,11 @@ def test_500_who_wait_hold_five_connections_at_most(engine: Engine, puller: Pull
         limits = httpx.Limits(max_connections=500)
         async with httpx.AsyncClient(base_url=engine.web.base_url, headers=TOKENS, limits=limits, timeout=60) as web:
             asked = [asyncio.create_task(web.post(f"{puller.path}/lease", json={"waitSeconds": 5})) for _ in range(500)]
-            await asyncio.sleep(2)
-            held = await asyncio.to_thread(connections)
-            return held, [answer.status_code for answer in await asyncio.gather(*asked)]
+            held = 0
+            while not all(one.done() for one in asked):
+                held = max(held, await asyncio.to_thread(connections))
+                await asyncio.sleep(0.1)
+            return held, [one.result().status_code for one in asked]
 
     before = connections()
     held, answers = asyncio.run(wait_together())
@@ -219,3 +222,26 @@ def request_of(puller: Puller, body: bytes) -> bytes:
         f"X-Broker-Channel-Token: open\r\nX-Broker-Consumer-Token: mine\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
+
+
+def test_a_token_that_was_changed_during_the_wait_opens_nothing(puller: Puller) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(puller.lease, waitSeconds=30)
+        tag = puller.web.get(puller.path).headers["ETag"]
+        puller.web.put(puller.path, json={"token": "another"}, headers={"If-Match": tag}).raise_for_status()
+        wait_until(lambda: puller.lease().status_code == 403, 30)
+        location = puller.publish()
+
+        assert waiting.result(60).status_code == 403
+
+    wait_until(lambda: puller.channel.statuses(location) == ["QUEUED"], 30)
+
+
+def test_who_waits_at_a_channel_that_is_deleted_is_told(puller: Puller) -> None:
+    path = f"/channel/{puller.channel.name}"
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(puller.lease, waitSeconds=5)
+        tag = puller.web.get(path).headers["ETag"]
+        assert puller.web.delete(path, headers={"If-Match": tag}).status_code == 204
+
+        assert waiting.result(60).json()["code"] == "unknown_channel"

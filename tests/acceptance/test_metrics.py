@@ -23,6 +23,10 @@ _OLDER = """
 UPDATE delivery_job SET created_at = now() - make_interval(secs => 7200)
 WHERE priority = 0 AND channel_id = (SELECT id FROM channel WHERE public_id = %s)
 """
+_HELD_FOR_AN_HOUR = """
+UPDATE delivery_job SET received_at = now() - make_interval(secs => 3600)
+WHERE status = 1002 AND channel_id = (SELECT id FROM channel WHERE public_id = %s)
+"""
 _DUE_A_MINUTE_AGO = """
 UPDATE scheduled_message SET due_at = now() - interval '1 minute', scheduled_for = now() - interval '1 minute'
 WHERE channel_id = (SELECT id FROM channel WHERE public_id = %s)
@@ -173,6 +177,28 @@ def test_what_waits_is_told_with_its_age(engine: Engine, broker: Broker, receive
         database.execute(_OLDER, (channel.name,))
 
     wait_until(lambda: (value(engine.web, "broker_oldest_waiting_seconds", **of_consumer) or 0) >= 7200, 10)
+
+
+def test_what_a_consumer_has_is_told_with_its_age_and_how_far_behind_a_poller_is(
+    engine: Engine, broker: Broker, receiver: Receiver
+) -> None:
+    channel = engine.channel(receiver)
+    of_leaser, of_poller = ({"channel": channel.name, "consumer": name} for name in ("leaser", "poller"))
+    for name, mode in (("leaser", "lease"), ("poller", "index")):
+        kind = {"type": "pull", "pullMode": mode, "token": "mine"}
+        engine.web.put(f"/channel/{channel.name}/consumer/{name}", json=kind).raise_for_status()
+    for _ in range(3):
+        channel.publish()
+    wait_until(lambda: value(engine.web, "broker_index_lag", **of_poller) == 3, 15)
+    assert value(engine.web, "broker_index_lag", **of_leaser) is None
+    assert value(engine.web, "broker_oldest_unacked_seconds", **of_leaser) is None
+
+    tokens = {"X-Broker-Channel-Token": "open", "X-Broker-Consumer-Token": "mine"}
+    engine.web.post(f"/channel/{channel.name}/consumer/leaser/lease", headers=tokens).raise_for_status()
+    with psycopg.connect(broker.database_url, autocommit=True) as database:
+        database.execute(_HELD_FOR_AN_HOUR, (channel.name,))
+
+    wait_until(lambda: (value(engine.web, "broker_oldest_unacked_seconds", **of_leaser) or 0) >= 3600, 10)
 
 
 def test_a_consumer_that_was_disabled_shows(engine: Engine, receiver: Receiver) -> None:

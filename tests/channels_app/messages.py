@@ -27,10 +27,10 @@ def dispatch(channel: Channel) -> None:
         pass
 
 
-def plan_of(sql: str) -> dict[str, Any]:
+def plan_of(sql: str, parameters: Any = None) -> dict[str, Any]:
     """How PostgreSQL runs a statement; it is run."""
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
         [plan] = cursor.fetchone()[0]
     found: dict[str, Any] = plan["Plan"]
     return found
@@ -40,9 +40,9 @@ def nodes_of(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for inner in plan.get("Plans", []) for node in nodes_of(inner))]
 
 
-def rows_touched(sql: str) -> int:
+def rows_touched(sql: str, parameters: Any = None) -> int:
     """Rows that the plan's scans read, the ones they threw away among them."""
-    scans = [node for node in nodes_of(plan_of(sql)) if "Plans" not in node]
+    scans = [node for node in nodes_of(plan_of(sql, parameters)) if "Plans" not in node]
     return sum(
         int((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]) for node in scans
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -70,6 +71,17 @@ def test_a_second_delete_changes_nothing(api: Client, message: Message) -> None:
 
     assert api.delete(PATH).status_code == 204
     assert Message.objects.values().get() == before
+
+
+def test_what_a_consumer_holds_does_not_keep_a_message_from_being_expunged(api: Client, message: Message) -> None:
+    """It may hold it for days, and it has the payload already. What it says of it later is stale."""
+    put_in_flight(message)
+    DeliveryJob.objects.filter(status=JobStatus.INFLIGHT).update(received_at=Now(), attempt=1)
+
+    assert api.delete(PATH).status_code == 204
+    job = DeliveryJob.objects.get(attempt=1)
+    assert (job.status_name, job.reason, job.lease_until) == ("DEAD", "expired", None)
+    assert [(one.attempt, one.reason) for one in job.attempts.all()] == [(1, "expired")]
 
 
 def test_a_message_in_flight_is_409_and_stays_whole(api: Client, message: Message) -> None:

@@ -111,6 +111,8 @@ def publish(broker: Broker, channel: str, number: int) -> None:
 def assert_one_holder_at_a_time(history: list[list[str]]) -> None:
     """By the server's clock: a lease began when the one before had run out, or its holder had said how it ended."""
     said = {(job, attempt) for word, job, attempt, _ in history if word == "said"}
+    # Who was told that it came too late had lost the job before.
+    said -= {(job, attempt) for word, job, attempt, _ in history if word == "stale"}
     leases: defaultdict[str, dict[int, datetime]] = defaultdict(dict)
     for word, job, attempt, until in history:
         if word == "leased":

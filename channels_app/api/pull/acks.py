@@ -1,5 +1,6 @@
 """POST /channel/{c}/consumer/{k}/acks: what became of many jobs. Requests that arrive together share a transaction."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from broker_project.api.reply import Reply
 from broker_project.lib.patterns import row_id
 from channels_app.api.pull import fields
 from channels_app.api.pull.after import after
-from channels_app.api.pull.door import Admitted, address, admit, answer, document
+from channels_app.api.pull.door import Admitted, address, admit, answer
 from channels_app.api.pull.fields import Field, InvalidField, Shape
 from channels_app.api.pull.items import ItemsRefused, read_items
 from channels_app.pull.ack import Batch, acknowledge
@@ -27,6 +28,8 @@ MOST_BYTES = 16 * 1024 * 1024
 # A transaction holds so many rows, and no more than twice as many.
 AT_ONCE = 1_000
 MOST_TOLD = 20
+# Of large bodies so many are in the memory at a time.
+_large = asyncio.Semaphore(2)
 _STATUSES = {one.value: one for one in (AckStatus.RUNNING, AckStatus.COMPLETE, AckStatus.FAILED)}
 
 
@@ -70,16 +73,19 @@ async def stop_door() -> None:
 async def gate(request: Request) -> AsyncIterator[None]:
     """Nobody's large body is read but a consumer's."""
     lengths = (int(value) for name, value in request.headers if name == b"content-length")
-    if next(lengths, MOST_BYTES) > settings.MAX_PAYLOAD_BYTES:
-        await _admitted(request)
-    yield
+    if next(lengths, MOST_BYTES) <= settings.MAX_PAYLOAD_BYTES:
+        yield
+        return
+    await _admitted(request)
+    async with _large:
+        yield
 
 
 async def acks(request: Request) -> Reply:
     """A result for each, in order. One bad item refuses all; an unknown job harms nobody."""
     admitted = await _admitted(request)
     try:
-        items = await read_items(document(request), _SHAPE)
+        items = await read_items(request, _SHAPE)
     except ItemsRefused as refused:
         return refused.reply()
     names = [item.pop("job") for item in items]

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import structlog
 
-from channels_app.api.pull.waiting import desk
 from channels_app.doorbell import doorbell, ring_deliver, ring_promote
 from channels_app.models import JobStatus
 from channels_app.pull.ack import Acked, Moved
@@ -19,9 +18,13 @@ NAMES = {status.value: status.name for status in JobStatus}
 
 
 def after(acked: Acked) -> None:
-    _tell(acked.moved)
-    measure_acks(acked)
-    _ring(acked.moved)
+    """Whatever goes wrong here, the acks are committed, and their senders are to hear so."""
+    try:
+        _ring(acked.moved)
+        _tell(acked.moved)
+        measure_acks(acked)
+    except Exception:
+        log.exception("ack.aftermath")
 
 
 class _Step(NamedTuple):
@@ -59,9 +62,8 @@ def _ring(moved: list[Moved]) -> None:
     for consumer_id in {one.acker.consumer_id for one in moved if one.acker.is_push and one.move.status != INFLIGHT}:
         ring_deliver(consumer_id)
     freed = {one.acker.consumer_id for one in moved if not one.acker.is_push and one.move.status != INFLIGHT}
-    desk().hint(freed)
-    ready = {one.acker.consumer_id for one in moved if one.move.is_ready and not one.acker.is_push}
-    if ready:
-        doorbell().hint(ready)
+    if freed:
+        # Who had as many as it may hold can have more.
+        doorbell().hint(freed)
     for wait in {one.move.wait_seconds for one in moved if one.move.wait_seconds > 0}:
         ring_promote(wait)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from broker_project.api.frame import Request
@@ -88,20 +89,23 @@ async def admit(request: Request, path: re.Pattern[str]) -> Admitted:
         channel = await known("channel", found["channel"])
         if channel is None:
             raise UnknownChannel
-        _check(channel, tokens.get(b"x-broker-channel-token"))
+        _check(channel, tokens, "X-Broker-Channel-Token")
         consumer = await known_consumer(channel.row_id, found["consumer"])
         if consumer is None:
             raise UnknownConsumer
-        _check(consumer, tokens.get(b"x-broker-consumer-token"))
+        _check(consumer, tokens, "X-Broker-Consumer-Token")
     except WrongToken:
         await pace(request.address)
         raise
     return Admitted(found["channel"], found["consumer"], channel, consumer)
 
 
-def _check(entry: Entry, token: str | None) -> None:
-    if not entry.opened_by(token or ""):
-        raise WrongToken
+def _check(entry: Entry, tokens: Mapping[bytes, str], name: str) -> None:
+    token = tokens.get(name.lower().encode())
+    if token is None:
+        raise WrongToken(f"{name} is missing.")
+    if not entry.opened_by(token):
+        raise WrongToken(f"{name} does not open this.")
 
 
 def document(request: Request) -> Any:

@@ -9,7 +9,7 @@ from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
 from broker_project.lib.patterns import row_id
 from channels_app.api.pull import fields
-from channels_app.api.pull.door import address, admit, answer, document
+from channels_app.api.pull.door import address, admit, answer
 from channels_app.api.pull.fields import Field, Shape
 from channels_app.api.pull.items import ItemsRefused, read_items
 from channels_app.api.pull.shapes import moment_shown
@@ -28,7 +28,7 @@ async def extend(request: Request) -> Reply:
     admitted = await admit(request, PATH)
     admitted.must_acknowledge()
     try:
-        items = await read_items(document(request), _SHAPE)
+        items = await read_items(request, _SHAPE)
     except ItemsRefused as refused:
         return refused.reply()
     consumer = admitted.consumer

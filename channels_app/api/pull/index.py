@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 DEFAULT_LIMIT, MOST = 25, 1_000
 DOCUMENT_BYTES = 4_096
 MOST_INDEX = 10**18
+# The rest of the door's connections is for those who publish, lease and acknowledge.
+_at_work = asyncio.Semaphore(2)
 _turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -97,7 +99,7 @@ async def _connection(consumer_id: int) -> AsyncIterator[AsyncConnection]:
     """Calls of one consumer come one by one anyway: they wait here, and not with a connection in their hands."""
     turn = _turns.setdefault(consumer_id, asyncio.Lock())
     try:
-        async with turn, door_pool().connection() as connection:
+        async with turn, _at_work, door_pool().connection() as connection:
             yield connection
     except (psycopg.OperationalError, PoolTimeout) as error:
         raise StorageAway from error

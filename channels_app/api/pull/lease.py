@@ -1,9 +1,11 @@
 """POST /channel/{c}/consumer/{k}/lease: jobs for one who asks, at once or as soon as there are any."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
+from broker_project.lib.errors import BrokerError
 from channels_app.api.pull import fields
 from channels_app.api.pull.door import address, admit, answer, document
 from channels_app.api.pull.fields import Field, Shape
@@ -33,7 +35,17 @@ async def take(request: Request) -> Reply:
     defaults = {"limit": DEFAULT_LIMIT, "lease_seconds": consumer.ack_timeout_seconds, "max_bytes": MOST_BYTES}
     ask = Ask(consumer.row_id, consumer.cap, **{**defaults, **asked})
     jobs = await desk().ask(ask, wait_seconds=wait_seconds, gone=request.gone)
+    await _check_again(request, jobs)
     return answer({"result": [_shown(job) for job in jobs]})
+
+
+async def _check_again(request: Request, jobs: Sequence[Leased]) -> None:
+    """A token that was changed during the wait opens nothing any more; nor is there an answer for one that is gone."""
+    try:
+        (await admit(request, PATH)).must_lease()
+    except BrokerError:
+        await desk().give_back(jobs)
+        raise
 
 
 def _shown(job: Leased) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from functools import cache
 
 import psycopg
-import redis
 import structlog
 from psycopg import AsyncConnection
 from psycopg_pool import PoolTimeout
@@ -14,8 +13,8 @@ from psycopg_pool import PoolTimeout
 from broker_project.api.door_pool import door_pool
 from broker_project.api.ending import at_end
 from broker_project.api.exceptions import StorageAway
-from broker_project.lib.redis_client import listening_client
-from channels_app.doorbell import READY_FOR_PULL
+from broker_project.lib.redis_client import HEALTH_CHECK_SECONDS, listening_client
+from channels_app.doorbell import READY_FOR_PULL, doorbell
 from channels_app.pull.desk import Desk
 from channels_app.pull.lease import Ask, Leased, lease, release, with_ready_jobs
 
@@ -40,6 +39,7 @@ async def start_desk() -> None:
 
 
 async def stop_desk() -> None:
+    await desk().finish()
     for task in _background:
         task.cancel()
     await asyncio.gather(*_background, return_exceptions=True)
@@ -51,7 +51,8 @@ async def _listen() -> None:
         try:
             async for consumer_ids in hints():
                 desk().hint(consumer_ids)
-        except (redis.RedisError, OSError) as error:
+        except Exception as error:  # noqa: BLE001
+            # Whatever it was, the ear must not stay deaf.
             log.warning("desk.cannot_listen", error=type(error).__name__)
         await asyncio.sleep(REST_SECONDS)
 
@@ -60,8 +61,10 @@ async def hints() -> AsyncIterator[list[int]]:
     """Consumers that have work, as the doorbells of other processes say."""
     async with listening_client() as client, client.pubsub() as heard:
         await heard.subscribe(READY_FOR_PULL)
-        async for message in heard.listen():
-            if message["type"] == "message":
+        while True:
+            # In between the connection is asked whether it lives.
+            message = await heard.get_message(ignore_subscribe_messages=True, timeout=HEALTH_CHECK_SECONDS)
+            if message is not None:
                 yield [int(consumer_id) for consumer_id in message["data"].split(b",")]
 
 
@@ -72,8 +75,9 @@ async def _lease(ask: Ask) -> list[Leased]:
 
 async def _release(jobs: Sequence[Leased]) -> None:
     async with _connection() as connection:
-        await release(connection, jobs)
-    # Others may stand in line in another process.
+        consumer_ids = await release(connection, jobs)
+    # Others may stand in line, here or in another process.
+    doorbell().hint(consumer_ids)
     log.info("lease.released", jobs=len(jobs), reason="the client had left")
 
 

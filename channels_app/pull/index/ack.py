@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from psycopg import AsyncConnection
 
 from broker_project.lib.errors import BrokerError
-from channels_app.pull.index.places import Connect, Place, hold, keep, look
+from channels_app.pull.index.places import ASKED, Connect, Place, hold, keep, look
 
 # By so many messages a statement: an acknowledgement of everything may be of a hundred thousand, a seek of millions.
 BATCH = 2_000
 
 # A job that nobody had (QUEUED: a poll leaped over it) is taken and done at once, as an attempt of its own. An attempt
 # may have lasted longer than an int4 has milliseconds.
-_DONE = """
-WITH held AS MATERIALIZED (
+_DONE = f"""
+WITH asked AS MATERIALIZED (
+    {ASKED}
+), held AS MATERIALIZED (
     SELECT j.id, j.status, j.received_at
-    FROM message m JOIN delivery_job j ON j.message_id = m.id AND j.consumer_id = %(consumer)s
-    WHERE m.channel_id = %(channel)s AND m.sequence > %(after)s AND m.sequence <= %(until)s
-      AND j.status IN (1001, 1002) ORDER BY j.id FOR UPDATE OF j
+    FROM asked JOIN delivery_job j ON j.message_id = asked.id AND j.consumer_id = %(consumer)s
+    WHERE j.status IN (1001, 1002) ORDER BY j.id FOR UPDATE OF j
 ), moved AS (
     UPDATE delivery_job j SET status = 1003, attempt = j.attempt + (held.status = 1001)::int, losses = 0,
            lease_until = NULL, next_attempt_at = NULL, reason = NULL, status_changed_at = now()
@@ -30,7 +31,7 @@ WITH held AS MATERIALIZED (
     FROM moved ORDER BY id
 )
 SELECT count(*) FROM moved
-"""
+"""  # noqa: S608
 
 
 class AckAboveSent(BrokerError):

@@ -4,15 +4,18 @@ from psycopg import AsyncConnection
 from psycopg.rows import args_row
 
 from broker_project.lib.errors import BrokerError
-from channels_app.pull.index.places import look
+from channels_app.pull.index.places import ASKED, look
 from channels_app.pull.index.poll import Item
 
-_READ = """
+_READ = f"""
+WITH asked AS MATERIALIZED (
+    {ASKED}
+)
 SELECT m.sequence, j.id, coalesce(j.attempt, 0), m.priority, m.message_id, m.payload, m.content_type, m.headers,
        m.received_at, m.expunged_at IS NOT NULL
-FROM message m LEFT JOIN delivery_job j ON j.message_id = m.id AND j.consumer_id = %(consumer)s
-WHERE m.channel_id = %(channel)s AND m.sequence = %(index)s
-"""
+FROM asked JOIN message m ON m.id = asked.id
+LEFT JOIN delivery_job j ON j.message_id = m.id AND j.consumer_id = %(consumer)s
+"""  # noqa: S608
 
 
 class NoSuchIndex(BrokerError):
@@ -40,7 +43,7 @@ async def message_at(connection: AsyncConnection, consumer_id: int, index: int) 
     if index > place.sent:
         raise NotSentYet
     async with connection.cursor(row_factory=args_row(_row)) as cursor:
-        await cursor.execute(_READ, {**place.ids, "index": index})
+        await cursor.execute(_READ, {**place.ids, "after": index - 1, "until": index})
         found = await cursor.fetchone()
     if found is None:
         raise NoSuchIndex

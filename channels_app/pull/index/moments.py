@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 from broker_project.lib.errors import BrokerError
 
-# Messages are numbered nearly in the order in which they came: one may stand behind those of its transaction's last
-# seconds. So the place of the moment a minute before is found by halving, and the rest is walked.
+# Messages are numbered in the order in which they are dispatched, and that is never before they are received; the clock
+# of a dispatch is read when its transaction begins, a little before it numbers. So the place of the moment a minute
+# before is found by halving, and the rest is walked.
 _SLACK_SECONDS = 60
 
 INDEX_BEFORE = f"""
@@ -16,7 +17,7 @@ WITH RECURSIVE halving AS (
     SELECT CASE WHEN is_before THEN middle ELSE low END, CASE WHEN is_before THEN high ELSE middle - 1 END
     FROM (
         SELECT low, high, (low + high + 1) / 2 AS middle, coalesce((
-            SELECT m.received_at < %(at)s - interval '{_SLACK_SECONDS} seconds' FROM message m
+            SELECT m.dispatched_at < %(at)s - interval '{_SLACK_SECONDS} seconds' FROM message m
             WHERE m.channel_id = %(channel)s AND m.sequence >= (low + high + 1) / 2 ORDER BY m.sequence LIMIT 1
         ), false) AS is_before
         FROM halving WHERE low < high

@@ -16,6 +16,13 @@ Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 # How many messages are looked through at once for one that is not dead.
 STRIDE = 5_000
 
+# The messages after one index and up to another. In the order of their index, with a limit: of a channel younger
+# than its statistics the planner would read all messages, and throw away those with other indexes.
+ASKED = """
+SELECT id, sequence FROM message WHERE channel_id = %(channel)s AND sequence > %(after)s AND sequence <= %(until)s
+ORDER BY sequence LIMIT greatest(0, %(until)s - %(after)s)
+"""
+
 # A statement of its own: the next one's snapshot is taken when it is our turn, and sees what the one before committed.
 _HOLD = "SELECT FROM consumer_state WHERE consumer_id = %s FOR UPDATE"
 

@@ -18,6 +18,7 @@ _TAKE = """
 WITH asked AS MATERIALIZED (
     SELECT id, sequence, priority, partition, octet_length(payload) AS size, expunged_at IS NULL AS is_there
     FROM message WHERE channel_id = %(channel)s AND sequence > %(sent)s AND sequence <= %(until)s
+    ORDER BY sequence LIMIT greatest(0, %(until)s - %(sent)s)
 ), had AS MATERIALIZED (
     SELECT j.id, j.message_id, j.status FROM asked
     JOIN delivery_job j ON j.message_id = asked.id AND j.consumer_id = %(consumer)s ORDER BY j.id FOR UPDATE OF j

@@ -59,9 +59,9 @@ class Asking:
         return jobs
 
     async def _release(self, jobs: Sequence[Leased]) -> None:
-        self.releases += len(jobs)
         async with self.pool.connection() as own:
             await release(own, jobs)
+        self.releases += len(jobs)
 
     async def _look(self, consumer_ids: Sequence[int]) -> list[int]:
         async with self.pool.connection() as own:

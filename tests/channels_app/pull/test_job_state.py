@@ -10,6 +10,7 @@ from broker_project.lib.errors import BrokerError
 from channels_app import services
 from channels_app.errors import UnknownJob
 from channels_app.models import Consumer, DeliveryAttempt, DeliveryJob, Producer
+from channels_app.pull.expiry import end_unacknowledged
 from channels_app.pull.transition import (
     InFlightFull,
     JobNotReady,
@@ -74,6 +75,27 @@ def test_nothing_is_taken_while_the_consumer_is_paused(consumer: Consumer, produ
 
     with pytest.raises(JobNotReady):
         go(job, "INFLIGHT")
+
+
+def test_a_word_on_an_attempt_that_ended_otherwise_comes_too_late(consumer: Consumer, producer: Producer) -> None:
+    job = make_leased(consumer, producer, seconds=-1.0)
+    end_unacknowledged()
+
+    for state, error in (("DELIVERED", None), ("DEAD", None), ("QUEUED", "broken")):
+        with pytest.raises(StaleAttempt):
+            go(job, state, attempt=1, error=error)
+    job.refresh_from_db()
+    assert (job.failures, tries(job)) == (1, [(1, "ack_timeout")])
+
+
+def test_what_was_said_of_an_attempt_may_be_said_again(consumer: Consumer, producer: Producer) -> None:
+    failed, done = make_leased(consumer, producer), make_leased(consumer, producer)
+
+    for _ in range(2):
+        go(failed, "QUEUED", attempt=1, error="broken")
+        go(done, "DELIVERED", attempt=1)
+
+    assert (failed.status, failed.failures, done.status) == (QUEUED, 1, DELIVERED)
 
 
 def test_the_cap_holds_for_a_job_taken_alone(consumer: Consumer, producer: Producer) -> None:

@@ -124,3 +124,13 @@ def test_the_look_says_who_would_get_something(consumer: Consumer, producer: Pro
     make_job(other, producer, next_attempt_at=timezone.now() + timedelta(minutes=1))
 
     assert on_a_loop(lambda own: with_ready_jobs(own, [consumer.pk, other.pk])) == [consumer.pk]
+
+
+@pytest.mark.parametrize("values", [{"pull_mode": "index"}, {"type": "push"}])
+def test_one_that_changed_while_it_waited_is_leased_nothing(
+    consumer: Consumer, producer: Producer, values: dict[str, str]
+) -> None:
+    make_job(consumer, producer)
+    Consumer.objects.filter(pk=consumer.pk).update(**values)
+
+    assert leased(ask(consumer)) == []

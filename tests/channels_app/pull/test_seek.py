@@ -87,7 +87,8 @@ def test_beyond_the_last_is_no_place(poller: Poller, index: int) -> None:
 def test_a_time_stands_for_the_place_before_the_first_message_from_then_on(poller: Poller) -> None:
     channel, now = poller.consumer.channel, timezone.now()
     for index in range(1, 11):
-        Message.objects.filter(sequence=index).update(received_at=now + timedelta(minutes=5 * index))
+        came = now + timedelta(minutes=5 * index)
+        Message.objects.filter(sequence=index).update(received_at=came, dispatched_at=came)
 
     def at(minutes: float) -> int:
         return index_before(channel, now + timedelta(minutes=minutes))
@@ -100,11 +101,25 @@ def test_messages_a_little_out_of_order_are_not_missed(poller: Poller) -> None:
     channel, now = poller.consumer.channel, timezone.now()
     seconds = [0, 100, 120, 105, 110, 200, 190, 300, 310, 400]
     for index, second in enumerate(seconds, start=1):
-        Message.objects.filter(sequence=index).update(received_at=now + timedelta(seconds=second))
+        dispatched = now + timedelta(seconds=max(seconds[:index]))
+        received = now + timedelta(seconds=second)
+        Message.objects.filter(sequence=index).update(received_at=received, dispatched_at=dispatched)
 
     for second in range(0, 400, 7):
         first = next(index for index, received in enumerate(seconds, start=1) if received >= second)
         assert index_before(channel, now + timedelta(seconds=second)) == first - 1
+
+
+def test_what_waited_long_for_its_fan_out_is_not_passed_over(poller: Poller) -> None:
+    """Messages for later were numbered meanwhile, as soon as they were received."""
+    channel, now = poller.consumer.channel, timezone.now()
+    minutes = [10, 20, 30, 40, 50, 5, 15, 25, 35, 45]
+    for index, minute in enumerate(minutes, start=1):
+        dispatched = now + timedelta(minutes=max(minutes[:index]))
+        received = now + timedelta(minutes=minute)
+        Message.objects.filter(sequence=index).update(received_at=received, dispatched_at=dispatched)
+
+    assert [index_before(channel, now + timedelta(minutes=minute)) for minute in (0, 11, 22, 41, 49)] == [0, 1, 2, 4, 4]
 
 
 def test_a_channel_without_messages_has_one_place() -> None:
