@@ -24,7 +24,7 @@ NDJSON = "application/x-ndjson"
 MOST, MOST_WITH_PAYLOAD = 500, 16
 # What a slow client has not read yet waits in memory: an answer has an end, and says where to go on.
 MOST_BYTES = 64 * 1024 * 1024
-FLAGS = {"": False, "false": False, "true": True}
+FLAGS = {"false": False, "true": True}
 
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -102,7 +102,7 @@ def _export(request: Request, export: _Export, before: int | None) -> Iterator[b
 
 
 def _with_payload(request: Request) -> bool:
-    asked = request.query_params.get("payload", "").lower()
+    asked = request.query_params.get("payload", "false").lower()
     if asked not in FLAGS:
         raise InvalidFilter("payload is true or false.")
     return FLAGS[asked]

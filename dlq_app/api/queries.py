@@ -37,7 +37,7 @@ FILTERED = [
 
 
 def read_filter(request: Request) -> LetterFilter:
-    asked = {name: request.query_params[name] for name in request.query_params if request.query_params[name]}
+    asked = request.query_params.dict()
     return LetterFilter(
         **_whose(asked),
         reason=_reason(asked),

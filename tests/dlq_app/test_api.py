@@ -247,6 +247,7 @@ def test_letters_are_found_by_what_is_known_of_them(api: Client, consumer: Consu
         ("reason=bad-luck", 400, "invalid_filter"),
         ("fingerprint=xyz", 400, "invalid_filter"),
         ("q=%00", 400, "invalid_filter"),
+        ("to=", 400, "invalid_field"),
         ("from=yesterday", 400, "invalid_field"),
         ("to=2026-01-01T00:00:00", 400, "invalid_field"),
         ("olderThan=-1", 400, "invalid_filter"),
