@@ -8,10 +8,16 @@ from structlog.testing import capture_logs
 
 from broker_project.lib.conditions import Condition
 from channels_app.delivery import endings
+from channels_app.delivery.claim import Job
+from channels_app.delivery.retry import Outcome
+from channels_app.delivery.settle import Settled
 from channels_app.models import Consumer, Producer
+from channels_app.pull.expiry import end_unacknowledged
 from channels_app.reasons import ADVICE, Reason
 from channels_app.services import delete
 from tests.channels_app.delivery.rows import make_job
+from tests.channels_app.delivery.test_turn import target
+from tests.channels_app.pull.held import make_leased
 from tests.channels_app.registry import make_channel, make_consumer, problem
 from tests.channels_app.staff import log_in
 from tests.dlq_app.letters import make_dead
@@ -50,3 +56,27 @@ def test_jobs_that_end_with_their_consumer_are_told_in_a_line_a_batch(consumer: 
     [line] = [line for line in logs if line["event"] == "delivery.dead"]
     assert (sorted(line["jobs"]), line["reason"]) == ([job.pk for job in jobs], "consumer_gone")
     assert line["advice"] == ADVICE[Reason.CONSUMER_GONE]
+
+
+def test_a_job_that_dies_of_an_answer_is_told_with_its_context_and_what_to_do() -> None:
+    job = Job(7, 4, 3, 0, "m7", b"x", "text/plain", {}, is_expired=False)
+    outcome = Outcome(reason=Reason.HTTP_4XX, status_code=422, error="no amount")
+
+    with capture_logs() as logs:
+        Settled.of(target(), job, outcome).tell()
+
+    [line] = logs
+    assert (line["event"], line["log_level"], line["message"], line["job"]) == ("delivery.dead", "warning", "m7", 7)
+    assert (line["reason"], line["status_code"], line["error"]) == ("http_4xx", 422, "no amount")
+    assert line["advice"] == ADVICE[Reason.HTTP_4XX]
+
+
+def test_a_job_that_dies_of_silence_is_told_with_what_to_do(consumer: Consumer, producer: Producer) -> None:
+    puller = make_consumer(consumer.channel, "puller", type="pull", retries=0)
+    make_leased(puller, producer, seconds=-1)
+
+    with capture_logs() as logs:
+        end_unacknowledged()
+
+    [line] = [line for line in logs if line["event"] == "ack.timeout"]
+    assert (line["new"], line["reason"], line["advice"]) == ("DEAD", "ack_timeout", ADVICE[Reason.ACK_TIMEOUT])
