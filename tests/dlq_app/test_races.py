@@ -42,9 +42,11 @@ def one_after_the_other(*acts: Callable[[], Any]) -> list[int]:
     threads = [threading.Thread(target=run, args=(place, act)) for place, act in enumerate(acts)]
     with transaction.atomic():
         DeliveryJob.objects.select_for_update().get()
-        for number, thread in enumerate(threads, 1):
+        started: list[threading.Thread] = []
+        for thread in threads:
             thread.start()
-            wait_until(lambda number=number: waiting() == number, 10)
+            started.append(thread)
+            wait_until(lambda: waiting() == len(started), 10)
     for thread in threads:
         thread.join()
     return [moved[place] for place in range(len(acts))]
