@@ -1,0 +1,82 @@
+"""Two who act on the same letter at once: one wins, and the other finds it resolved."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from channels_app import counts
+from channels_app.models import DeliveryJob, JobStatus
+from dlq_app.discard import discard
+from dlq_app.models import DeadLetter, DeadLetterAct, Resolution
+from dlq_app.requeue import requeue
+from tests.acceptance.servers import wait_until
+from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.dlq_app.letters import make_dead
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+def waiting() -> int:
+    with connection.cursor() as cursor:
+        # Within a transaction the view is looked at once, and remembered.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(_WAITING)
+        return int(cursor.fetchone()[0])
+
+
+def one_after_the_other(*acts: Callable[[], Any]) -> list[int]:
+    """All of them have chosen the letter before the first of them gets its job; how many each moved."""
+    moved: dict[int, int] = {}
+
+    def run(place: int, act: Callable[[], Any]) -> None:
+        try:
+            moved[place] = act().moved
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(place, act)) for place, act in enumerate(acts)]
+    with transaction.atomic():
+        DeliveryJob.objects.select_for_update().get()
+        started: list[threading.Thread] = []
+        for thread in threads:
+            thread.start()
+            started.append(thread)
+            wait_until(lambda: waiting() == len(started), 10)
+    for thread in threads:
+        thread.join()
+    return [moved[place] for place in range(len(acts))]
+
+
+def _discard() -> Any:
+    return discard(DeadLetter.objects.all(), by="anna")
+
+
+def _requeue() -> Any:
+    return requeue(DeadLetter.objects.all(), by="bert", most_times=10)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "resolution", "status"),
+    [
+        (_discard, _requeue, Resolution.DISCARDED, JobStatus.DEAD),
+        (_requeue, _discard, Resolution.REQUEUED, JobStatus.QUEUED),
+        (_discard, _discard, Resolution.DISCARDED, JobStatus.DEAD),
+        (_requeue, _requeue, Resolution.REQUEUED, JobStatus.QUEUED),
+    ],
+)
+def test_the_first_to_get_a_letter_resolves_it(
+    first: Callable[[], Any], second: Callable[[], Any], resolution: Resolution, status: JobStatus
+) -> None:
+    make_dead(make_consumer(make_channel()), make_producer())
+
+    assert one_after_the_other(first, second) == [1, 0]
+
+    assert DeadLetter.objects.get().resolution == resolution
+    assert DeliveryJob.objects.get().status == status
+    assert DeadLetterAct.objects.exclude(act="entered").count() == 1
+    assert not counts.check().total
