@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 from unfold.decorators import display
 
@@ -48,9 +49,10 @@ class OperationAdmin(EndlessListAdmin):
     search_fields = ("public_id",)
     search_help_text = "An operation's id, whole"
     fields = (
-        ("kind", "channel_link", "state"),
-        ("asked_by", "stopped_by", "resumed_by"),
-        ("created_at", "started_at", "finished_at"),
+        ("kind", "channel_link"),
+        ("asked_by", "created_at"),
+        ("stopped_by", "started_at"),
+        ("resumed_by", "finished_at"),
         "asked_for",
         "last_error",
     )
@@ -129,7 +131,8 @@ class OperationAdmin(EndlessListAdmin):
 
     @admin.display(description="asked for")
     def asked_for(self, operation: Operation) -> str:
-        return json.dumps(operation.parameters, indent=1, ensure_ascii=False)
+        text = json.dumps(operation.parameters, indent=2, ensure_ascii=False)
+        return format_html('<pre class="operation-asked">{}</pre>', text)
 
 
 def shown(operation: Operation) -> dict[str, Any]:

@@ -15,21 +15,25 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 
+from broker_project.lib.errors import BrokerError
 from channels_app.admin.endless import EndlessListAdmin
 from channels_app.admin.engine import FROM_PAGE
 from channels_app.admin.links import address, listed
 from channels_app.admin.pages import Question
 from channels_app.models import Consumer
-from dlq_app import overview
+from dlq_app import overview, services
 from dlq_app.admin import acting, deeds
 from dlq_app.admin.asking import CONSUMER, meant
+from dlq_app.admin.editing import EditForm
 from dlq_app.admin.redriving import how_many, start_redrive
+from dlq_app.errors import NothingToEdit
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
 
 MOST_AT_ONCE = 100
 SAMPLED = 5
 GONE = "None of them is open any more. Nothing was done."
+UNCHANGED = "Nothing was changed: requeue it instead, or change something."
 UNCLEAR = "This filter cannot be understood. Nothing was done."
 
 
@@ -49,7 +53,8 @@ class ActingAdmin(EndlessListAdmin):
             path("redrive/", self.admin_site.admin_view(self.redrive_view), name="dlq_app_deadletter_redrive"),
             path("clear/", self.admin_site.admin_view(self.clear_view), name="dlq_app_deadletter_clear"),
         ]
-        return [*own, *super().get_urls()]
+        edit = self.admin_site.admin_view(self.edit_view)
+        return [*own, path("<int:job_id>/edit/", edit, name="dlq_app_deadletter_edit"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """A list takes nothing but acts."""
@@ -81,7 +86,7 @@ class ActingAdmin(EndlessListAdmin):
         """The act and its audit together, or neither."""
         chosen = DeadLetter.objects.filter(pk__in=[letter.pk for letter in letters])
         with transaction.atomic():
-            deed.do(chosen, by=request.user.get_username(), note=note)
+            deed.do(letters, by=request.user.get_username(), note=note)
             moved = list(chosen.filter(resolution=deed.resolution).only("job_id"))
             self._note(request, moved, f"{deed.noted}: {note}" if note else deed.noted)
         if moved:
@@ -143,18 +148,52 @@ class ActingAdmin(EndlessListAdmin):
         return self.ask(request, Question(title, deeds.DISCARD.text, f"Yes, discard {count:,}", fields), form)
 
     def _clear(self, request: HttpRequest, consumer: Consumer, note: str) -> HttpResponse:
-        with transaction.atomic():
-            cleared = acting.clear(consumer_id=consumer.pk, by=request.user.get_username(), note=note)
-            told = f"Cleared: {deeds.how_many(cleared)} discarded"
-            self.log_change(request, consumer, f"{told}: {note}" if note else told)
-        self.message_user(request, f"{told}.", messages.SUCCESS)
+        """Batches are transactions of their own: what was done is noted, however far it came."""
+        done = acting.clear(consumer_id=consumer.pk, by=request.user.get_username(), note=note)
+        told = f"Cleared: {deeds.how_many(done.moved)} discarded"
+        self.log_change(request, consumer, f"{told}: {note}" if note else told)
+        more = "" if done.is_complete else " There are more: clear it once again."
+        self.message_user(request, f"{told}.{more}", messages.SUCCESS)
         return redirect(listed(DeadLetter, **{CONSUMER: consumer.pk}))
 
-    def ask(self, request: HttpRequest, asking: Question, form: deeds.NoteForm, sample: Any = ()) -> TemplateResponse:
+    def edit_view(self, request: HttpRequest, job_id: int) -> HttpResponse:
+        if not self.has_act_permission(request):
+            raise PermissionDenied
+        letter = self.get_object(request, str(job_id))
+        if letter is None or letter.resolution:
+            self.message_user(request, GONE, messages.WARNING)
+            return redirect(deeds.page_of(letter) if letter else listed(DeadLetter))
+        form = EditForm(letter.message, request.POST if request.method == "POST" else None)
+        if form.is_valid() and self._edit(request, letter, form):
+            return redirect(deeds.page_of(letter))
+        return self.ask(request, _edit_question(letter), form, template="edit")
+
+    def _edit(self, request: HttpRequest, letter: DeadLetter, form: EditForm) -> bool:
+        note = form.cleaned_data["note"]
+        try:
+            with transaction.atomic():
+                by = request.user.get_username()
+                edited = services.edit_and_send(job=letter.job, content=form.content, by=by, note=note)
+                told = f"Edited and sent again as {edited.message_id}"
+                self._note(request, [letter], f"{told}: {note}" if note else told)
+        except BrokerError as refusal:
+            form.add_error(None, UNCHANGED if isinstance(refusal, NothingToEdit) else refusal.detail)
+            return False
+        self.message_user(request, f"{told}.", messages.SUCCESS)
+        return True
+
+    def ask(
+        self, request: HttpRequest, asking: Question, form: deeds.NoteForm, sample: Any = (), template: str = "act"
+    ) -> TemplateResponse:
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": asking.title}
         return TemplateResponse(
-            request, "dlq_app/admin/act.html", {**frame, "question": asking, "form": form, "sample": sample}
+            request, f"dlq_app/admin/{template}.html", {**frame, "question": asking, "form": form, "sample": sample}
         )
+
+
+def _edit_question(letter: DeadLetter) -> Question:
+    text = "It goes as a new message, to this consumer only. The original stays as it is."
+    return Question(f"Edit and resend {letter.message}", text, "Send again so", {})
 
 
 def _left(count: int) -> str:

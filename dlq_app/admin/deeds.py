@@ -29,7 +29,7 @@ class Deed:
     text: str
     noted: str
     resolution: Resolution
-    do: Callable[..., acting.Done]
+    do: Callable[..., None]
 
 
 REQUEUE = Deed(

@@ -22,8 +22,10 @@ from channels_app.admin.links import address, link, listed
 from channels_app.admin.messages import HEAD, SIZE, rows_with_id
 from channels_app.admin.pages import Act
 from channels_app.models import Channel, Consumer, DeliveryJob, Message
+from channels_app.reasons import ADVICE, Reason
 from dlq_app.admin import asking, deeds, story
 from dlq_app.admin.acting_pages import ActingAdmin
+from dlq_app.admin.editing import difference
 from dlq_app.admin.overview_page import OVERVIEW, overview_view
 from dlq_app.models import DeadLetter
 
@@ -87,10 +89,8 @@ class DeadLetterAdmin(ActingAdmin):
         """By its job, resolved ones too: an address stays right, whatever becomes of a letter."""
         if not _is_number(object_id):
             return None
-        messages = Message.objects.annotate(bytes=SIZE).defer("payload").select_related("producer")
-        letters = _named(DeadLetter.objects.all()).prefetch_related(
-            Prefetch("message", messages.defer("payload", "producer__token"))
-        )
+        messages = Message.objects.annotate(bytes=SIZE).select_related("producer").defer("payload", "producer__token")
+        letters = _named(DeadLetter.objects.all()).prefetch_related(Prefetch("message", messages))
         return letters.filter(job_id=int(object_id)).first()
 
     def must_look_at_each(self, rows: EndlessList) -> bool:
@@ -136,15 +136,20 @@ class DeadLetterAdmin(ActingAdmin):
             "history": list(story.history(letter.job.letter_acts.order_by("pk"))),
             "sent": letter.message,
             "payload": _payload(letter.message),
+            "advice": ADVICE.get(Reason(letter.reason), ""),
+            "difference": difference(letter.message, letter.edited_message) if letter.edited_message else "",
         }
         return super().render_change_form(request, {**context, **shown}, *args, **kwargs)
 
     def _acts_on_one(self, request: HttpRequest, letter: DeadLetter) -> list[Act]:
         links = [Act("All of this cause", "fingerprint", listed(DeadLetter, **{asking.CAUSE: letter.fingerprint}))]
         links.append(Act(f"Consumer {letter.consumer}", "cell_tower", address(letter.consumer)))
+        if letter.edited_message:
+            links.append(Act("Message sent instead", "mail", address(letter.edited_message)))
         if letter.resolution or not self.has_act_permission(request):
             return links
-        return [*links, *(deeds.button(letter, deed) for deed in deeds.DEEDS)]
+        edit = reverse("admin:dlq_app_deadletter_edit", args=[letter.job_id])
+        return [*links, *(deeds.button(letter, deed) for deed in deeds.DEEDS), Act("Edit and resend", "edit", edit)]
 
     @admin.display(description="entered")
     def entered(self, letter: DeadLetter) -> Any:

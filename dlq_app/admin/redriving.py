@@ -12,9 +12,9 @@ from dlq_app.filters import LetterFilter
 KIND = "redrive"
 
 
-def start_redrive(meant: LetterFilter, *, by: str, note: str, rate: float | None) -> Operation:
+def start_redrive(meant: LetterFilter, *, by: str, note: str, rate: int | None) -> Operation:
     """`rate`: so many a second; None: as fast as it goes. What enters from now on is not meant."""
-    parameters: dict[str, Any] = {"filter": meant.as_parameters(), "note": note, "rate_per_second": rate}
+    parameters: dict[str, Any] = {"filter": meant.as_parameters(), "note": note, "ratePerSecond": rate}
     channel = Channel.objects.defer("token").filter(pk=meant.channel_id).first() if meant.channel_id else None
     return acts.start(kind=KIND, channel=channel, parameters=parameters, until=highest_open(), by=by)
 

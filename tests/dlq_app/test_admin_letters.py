@@ -215,6 +215,7 @@ def test_a_letter_tells_why_what_was_tried_and_what_was_done(admin_client: Clien
     shown = admin_client.get(page(letter))
     text = text_of(shown)
     assert "connection refused" in text
+    assert "The consumer failed: look at its own log" in text
     assert [moment.word for moment in shown.context["history"]] == ["entered", "requeued"]
     assert shown.context["engine"].word == "requeued"
     assert "by admin: the door is open now" in text
@@ -288,7 +289,7 @@ def test_all_that_match_are_requeued_by_an_operation(
     assert operation.parameters == {
         "filter": {"consumer_id": consumer.pk, "words": "away"},
         "note": "mended",
-        "rate_per_second": 50,
+        "ratePerSecond": 50,
     }
     assert LogEntry.objects.get(content_type__model="operation").object_id == str(operation.pk)
 
@@ -308,6 +309,54 @@ def test_a_consumer_is_cleared(admin_client: Client, consumer: Consumer, produce
     assert admin_client.post(own("clear"), {"consumer": "x"}).status_code == 404
 
 
+def edit(client: Client, letter: DeadLetter, **typed: str) -> Any:
+    shown = client.get(page(letter, "edit"))
+    values = {bound.name: bound.value() or "" for bound in shown.context["form"]}
+    return client.post(page(letter, "edit"), {**values, **typed}, follow=True)
+
+
+def test_a_letter_is_edited_and_sent_again_and_the_original_kept(admin_client: Client, letter: DeadLetter) -> None:
+    Message.objects.update(payload=b'{"order":\n"7"}', headers={"X-Kept": "1"})
+
+    answer = edit(admin_client, letter, payload='{"order":\r\n"8"}', note="a typo")
+
+    sent = Message.objects.exclude(pk=letter.message_id).get()
+    assert said(answer) == f"Edited and sent again as {sent.message_id}."
+    assert (bytes(sent.payload), sent.headers, sent.content_type) == (b'{"order":\n"8"}', {"X-Kept": "1"}, "text/plain")
+    assert bytes(Message.objects.get(pk=letter.message_id).payload) == b'{"order":\n"7"}'
+    assert noted(letter) == [f"Edited and sent again as {sent.message_id}: a typo"]
+    text = text_of(answer)
+    assert "- &quot;order&quot;: &quot;7&quot; + &quot;order&quot;: &quot;8&quot;" in text
+    assert "Requeue" not in text
+    assert "Nothing was done" in said(admin_client.get(page(letter, "edit"), follow=True))
+
+
+def test_headers_and_type_are_edited_beside_a_payload_that_is_no_text(admin_client: Client, letter: DeadLetter) -> None:
+    Message.objects.update(payload=b"\x00\xff")
+    edit(admin_client, letter, headers="X-A: 1\r\nX-B: ü", content_type="image/png")
+    sent = Message.objects.exclude(pk=letter.message_id).get()
+    assert (bytes(sent.payload), sent.content_type) == (b"\x00\xff", "image/png")
+    assert sent.header_texts == {"X-A": "1", "X-B": "ü"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ({}, "Nothing was changed"),
+        ({"payload": ""}, "This field is required"),
+        ({"headers": "no colon"}, "A header is a line"),
+        ({"headers": "Host: x"}, "connection"),
+        ({"content_type": "\u2603"}, "Enter a valid value"),
+    ],
+)
+def test_an_edit_that_is_none_is_asked_for_again(
+    admin_client: Client, letter: DeadLetter, typed: dict[str, str], told: str
+) -> None:
+    assert told in text_of(edit(admin_client, letter, **typed))
+    assert DeadLetter.objects.open().exists()
+    assert Message.objects.count() == 1
+
+
 def test_who_may_only_look_sees_no_button_and_is_refused(letter: DeadLetter) -> None:
     client = log_in("view_deadletter")
     for address in (page(letter), f"{pages(DeadLetter)}?consumer__id__exact={letter.consumer_id}"):
@@ -316,6 +365,8 @@ def test_who_may_only_look_sees_no_button_and_is_refused(letter: DeadLetter) -> 
             assert word not in text
     for name in ("requeue", "discard"):
         assert act(client, name, letter, confirmed="yes").status_code == 403
+    assert client.get(page(letter, "edit")).status_code == 403
+    assert client.post(page(letter, "edit"), {"payload": "x"}).status_code == 403
     assert client.post(own("redrive"), {"confirmed": "yes"}).status_code == 403
     assert client.post(own("clear"), {"consumer": letter.consumer_id, "confirmed": "yes"}).status_code == 403
     assert DeadLetter.objects.open().exists()
