@@ -44,7 +44,9 @@ def build(request: HttpRequest) -> list[dict[str, Any]]:
 def _items(request: HttpRequest, entries: list[Page | tuple[Any, str]]) -> list[Item]:
     pages = [entry for entry in entries if isinstance(entry, Page)]
     models = [entry for entry in entries if not isinstance(entry, Page)]
-    shown = [_item(page.title, page.icon, reverse(page.name)) for page in pages if request.user.has_perm(page.permission)]
+    shown = [
+        _item(page.title, page.icon, reverse(page.name)) for page in pages if request.user.has_perm(page.permission)
+    ]
     lists = _models(request, models)
     # The theme takes a page for a part of the list below whose address it stands.
     at_a_page = any(item["link"] == request.path for item in shown)

@@ -99,7 +99,11 @@ class ActingAdmin(EndlessListAdmin):
         about = {"user_id": request.user.pk, "content_type": ContentType.objects.get_for_model(DeadLetter)}
         LogEntry.objects.bulk_create(
             LogEntry(
-                **about, object_id=letter.job_id, object_repr=str(letter), action_flag=CHANGE, change_message=message
+                **about,
+                object_id=str(letter.job_id),
+                object_repr=str(letter),
+                action_flag=CHANGE,
+                change_message=message,
             )
             for letter in letters
         )

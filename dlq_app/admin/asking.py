@@ -118,9 +118,10 @@ def _fingerprint(text: str) -> int | None:
 
 
 def _told(text: str) -> str:
-    letters = DeadLetter.objects.open().filter(fingerprint=_fingerprint(text)).order_by("-pk")
-    error = letters.values_list("error", flat=True).first()
-    return cut(error, SHOWN_CHARACTERS) if error else "No open letter has it"
+    fingerprint = _fingerprint(text)
+    letters = DeadLetter.objects.none() if fingerprint is None else DeadLetter.objects.filter(fingerprint=fingerprint)
+    error = letters.open().order_by("-pk").values_list("error", flat=True).first()
+    return cut(error or "No error was told", SHOWN_CHARACTERS) if error is not None else "No open letter has it"
 
 
 def cut(text: str, most: int) -> str:

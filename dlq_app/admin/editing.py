@@ -65,9 +65,9 @@ class EditForm(NoteForm):
         """What was not changed is left as it was."""
         told = self.cleaned_data
         changed = set(self.changed_data)
-        payload = told.get("payload", self.text)
+        payload = told.get("payload")
         return Content(
-            payload=None if payload == self.text else payload.encode(),
+            payload=None if payload in (None, self.text) else str(payload).encode(),
             content_type=told["content_type"] if "content_type" in changed else None,
             headers=told["headers"] if "headers" in changed else None,
         )

@@ -114,7 +114,7 @@ class DeadLetterAdmin(ActingAdmin):
 
     def _acts_on_all(self, request: HttpRequest) -> list[Act]:
         """On all that match, and on all of the consumer that is asked for."""
-        asked = {name: value for name, value in request.GET.items() if value and name != PAGE_VAR}
+        asked = {name: str(value) for name, value in request.GET.items() if value and name != PAGE_VAR}
         acts = [Act("Overview", "monitoring", reverse("admin:dlq_app_deadletter_overview"))]
         by_id = asking.WORDS in asked and _jobs_named(asked[asking.WORDS].strip())
         if self.has_act_permission(request) and not by_id and asking.meant(asked, timezone.now()):
@@ -186,7 +186,8 @@ class DeadLetterAdmin(ActingAdmin):
 
 def _named(letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     names = (
-        Prefetch(name, model.objects.only("public_id")) for name, model in (("channel", Channel), ("consumer", Consumer))
+        Prefetch(name, model.objects.only("public_id"))
+        for name, model in (("channel", Channel), ("consumer", Consumer))
     )
     return letters.defer("words").prefetch_related(*names)
 

@@ -63,7 +63,9 @@ def _holder(holder: overview.Holder) -> dict[str, Any]:
 
 def _hour(span: overview.Span, place: int, most: int) -> Bar:
     clock = f"{span.since:%H:%M}"
-    return Bar(f"{clock} UTC" if place % LABEL_EVERY == 0 else "", f"From {clock} UTC: {_written(span)}", _size(span, most))
+    return Bar(
+        f"{clock} UTC" if place % LABEL_EVERY == 0 else "", f"From {clock} UTC: {_written(span)}", _size(span, most)
+    )
 
 
 def _age(span: overview.Span, word: str, name: str, most: int) -> Bar:

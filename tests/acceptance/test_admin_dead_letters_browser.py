@@ -78,9 +78,7 @@ def fits(admin: Page, width: int) -> bool:
     return int(admin.evaluate("document.documentElement.scrollWidth")) <= width
 
 
-def test_a_cause_is_found_on_the_overview_and_its_letters_are_requeued(
-    admin: Page, letters: list[DeadLetter]
-) -> None:
+def test_a_cause_is_found_on_the_overview_and_its_letters_are_requeued(admin: Page, letters: list[DeadLetter]) -> None:
     admin.locator("#nav-sidebar-apps a[href$='/deadletter/overview/']").click()
     expect(admin.get_by_role("status")).to_contain_text("18 open dead letters.")
     causes = admin.get_by_role("region", name="By cause").get_by_role("listitem")
@@ -121,6 +119,22 @@ def test_a_letter_tells_its_story_as_text_and_is_discarded(admin: Page, letters:
     expect(admin.get_by_role("button", name="Discard")).to_have_count(0)
     admin.get_by_role("link", name="History").click()
     expect(admin.get_by_role("table")).to_contain_text("Discarded")
+    assert DeadLetter.objects.open().count() == 17
+
+
+def test_a_letter_is_edited_and_sent_again(admin: Page, letters: list[DeadLetter]) -> None:
+    overview(admin)
+    admin.goto(re.sub("overview/", f"{letters[-1].job_id}/change/", admin.url))
+    admin.get_by_role("link", name="Edit and resend").click()
+    expect(admin.get_by_label("Payload")).to_have_value(re.compile('"order": "7"'))
+    admin.get_by_role("button", name="Send again so").click()
+    expect(admin.get_by_role("alert")).to_contain_text("Nothing was changed")
+    admin.get_by_label("Payload").fill('{"order": "8"}')
+    admin.get_by_role("button", name="Send again so").click()
+    expect(admin.get_by_text("Edited and sent again as").first).to_be_visible()
+    expect(admin.get_by_label("What the edit changed")).to_contain_text('+  "order": "8"')
+    admin.get_by_role("link", name="Message sent instead").click()
+    expect(admin.locator(".payload")).to_contain_text('"order": "8"')
     assert DeadLetter.objects.open().count() == 17
 
 

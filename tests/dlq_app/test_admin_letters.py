@@ -391,7 +391,9 @@ def test_a_stranger_sees_nothing(letter: DeadLetter) -> None:
 def test_acts_are_posts_with_a_token(admin_client: Client, letter: DeadLetter) -> None:
     for name in ("redrive", "clear"):
         assert admin_client.get(own(name)).status_code == 405
-    strict = Client(enforce_csrf_checks=True, headers={"Cookie": f"sessionid={admin_client.cookies['sessionid'].value}"})
+    strict = Client(
+        enforce_csrf_checks=True, headers={"Cookie": f"sessionid={admin_client.cookies['sessionid'].value}"}
+    )
     for address in (pages(DeadLetter), own("redrive"), own("clear")):
         chosen = {"action": "discard", "_selected_action": letter.pk, "consumer": letter.consumer_id}
         assert strict.post(address, {**chosen, "confirmed": "yes"}).status_code == 403

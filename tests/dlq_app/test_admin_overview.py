@@ -14,6 +14,7 @@ from channels_app.models import Consumer, Producer
 from dlq_app import overview
 from dlq_app.models import DeadLetter
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.channels_app.test_admin_messages import plan
 from tests.dlq_app.letters import make_dead
 
 pytestmark = pytest.mark.django_db
@@ -92,8 +93,8 @@ def test_a_stretch_with_too_many_to_count_is_told_by_its_ids(consumer: Consumer,
     make_dead(consumer, producer)
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO dead_letter (job_id, message_id, channel_id, consumer_id, reason, error, fingerprint, attempts)"
-            " SELECT -n, 1, %s, %s, 'dns', 'away', 1, 1 FROM generate_series(1, 1500) AS n",
+            "INSERT INTO dead_letter (job_id, message_id, channel_id, consumer_id, reason, error, fingerprint,"
+            " attempts) SELECT -n, 1, %s, %s, 'dns', 'away', 1, 1 FROM generate_series(1, 1500) AS n",
             [consumer.channel_id, consumer.pk],
         )
     _, ages = overview.growth_and_age(timezone.now())
@@ -120,3 +121,38 @@ def test_a_resolved_letter_is_in_no_picture(consumer: Consumer, producer: Produc
     assert overview.causes().found == []
     assert overview.holders().total == 0
     assert sum(span.count for span in overview.growth_and_age(timezone.now())[1]) == 0
+
+
+def fill(consumer: Consumer, count: int = 20_000) -> None:
+    """Rows that make a plan worth something: a second apart, of a thousand causes, one in four resolved."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO dead_letter (job_id, message_id, channel_id, consumer_id, reason, error, fingerprint,"
+            " attempts, entered_at, resolution, resolved_at) SELECT -n, n, %s, %s, 'dns', 'away ' || n, n %% 1000, 1,"
+            " now() - (%s - n) * interval '1 second', CASE WHEN n %% 4 = 0 THEN 'discarded' END,"
+            " CASE WHEN n %% 4 = 0 THEN now() END FROM generate_series(1, %s) AS n",
+            [consumer.channel_id, consumer.pk, count, count],
+        )
+        cursor.execute("ANALYZE dead_letter")
+
+
+def test_no_page_reads_all_letters(admin_client: Client, consumer: Consumer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "LOOKED_AT", 1_000)
+    fill(consumer)
+    listed = reverse("admin:dlq_app_deadletter_changelist")
+    addresses = [
+        reverse("admin:dlq_app_deadletter_overview"),
+        listed,
+        f"{listed}?p=15000",
+        f"{listed}?cause=7",
+        f"{listed}?q=19999",
+        f"{listed}?age=hour",
+        f"{listed}?entered_at_to_0=2020-01-01",
+    ]
+    for address in addresses:
+        with CaptureQueriesContext(connection) as queries:
+            assert admin_client.get(address).status_code == 200
+        asked = [query["sql"] for query in queries if "dead_letter" in query["sql"]]
+        assert asked
+        for sql in asked:
+            assert "Seq Scan on dead_letter" not in plan(sql), (address, sql)
