@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from django.db import connection
 
@@ -146,7 +147,7 @@ def counted(meant: LetterFilter) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _counted(meant: LetterFilter) -> dict[str, object]:
+def _counted(meant: LetterFilter) -> dict[str, int | str | None]:
     named = {"channel": meant.channel_id, "consumer": meant.consumer_id, "reason": meant.reason}
     return {"kind": CounterKind.DEAD_LETTER, "open": LetterStatus.OPEN, **named}
 
@@ -156,7 +157,7 @@ def growth_and_age(now: datetime) -> tuple[list[Span], list[Span]]:
     since = now - timedelta(hours=HOURS)
     hours = [(since + timedelta(hours=hour), since + timedelta(hours=hour + 1)) for hour in range(HOURS)]
     ends = [timedelta(0), timedelta(hours=1), timedelta(days=1), timedelta(days=7), _EVER]
-    ages = [(now - old, now - young) for young, old in zip(ends, ends[1:], strict=False)]
+    ages = [(now - old, now - young) for young, old in pairwise(ends)]
     # Who entered meanwhile is young too.
     ages[0], hours[-1] = (ages[0][0], now + _EVER), (hours[-1][0], now + _EVER)
     spans = _spans([*hours, *ages])
