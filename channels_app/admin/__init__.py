@@ -10,6 +10,7 @@ from channels_app.admin import (
     dashboard,
     jobs,
     messages,
+    operations,
     periodic_tasks,
     producers,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "dashboard",
     "jobs",
     "messages",
+    "operations",
     "periodic_tasks",
     "producers",
 ]

@@ -1,5 +1,6 @@
 """The admin's sidebar: what this member of staff may see."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -9,23 +10,47 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
-from channels_app.models import ApiKey, Channel, Consumer, DeliveryJob, Message, Producer
+from channels_app.models import ApiKey, Channel, Consumer, DeliveryJob, Message, Operation, Producer
 
 Item = dict[str, Any]
 
-# Models with their icons; an app with pages of its own adds them.
-GROUPS: dict[str, list[tuple[Any, str]]] = {
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is not a list: who may see it has this permission."""
+
+    title: str
+    icon: str
+    name: str
+    permission: str
+
+
+# Models with their icons, and pages; an app with pages of its own adds them.
+GROUPS: dict[str, list[Page | tuple[Any, str]]] = {
     "Messaging": [(Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")],
     "Traffic": [(Message, "mail"), (DeliveryJob, "work")],
+    "Dead letters": [],
     "Access": [(ApiKey, "key"), (User, "person"), (Group, "group")],
-    "Operations": [(PeriodicTask, "schedule")],
+    "Operations": [(Operation, "published_with_changes"), (PeriodicTask, "schedule")],
 }
 
 
 def build(request: HttpRequest) -> list[dict[str, Any]]:
-    groups = {title: _models(request, entries) for title, entries in GROUPS.items()}
+    groups = {title: _items(request, entries) for title, entries in GROUPS.items()}
     groups["Operations"] += _elsewhere()
     return [{"title": title, "items": items} for title, items in groups.items() if items]
+
+
+def _items(request: HttpRequest, entries: list[Page | tuple[Any, str]]) -> list[Item]:
+    pages = [entry for entry in entries if isinstance(entry, Page)]
+    models = [entry for entry in entries if not isinstance(entry, Page)]
+    shown = [
+        _item(page.title, page.icon, reverse(page.name)) for page in pages if request.user.has_perm(page.permission)
+    ]
+    lists = _models(request, models)
+    # The theme takes a page for a part of the list below whose address it stands.
+    at_a_page = any(item["link"] == request.path for item in shown)
+    return [*shown, *({**item, "active": False} if at_a_page else item for item in lists)]
 
 
 def _models(request: HttpRequest, entries: list[tuple[Any, str]]) -> list[Item]:

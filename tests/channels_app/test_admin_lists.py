@@ -96,7 +96,8 @@ def test_the_sidebar_shows_what_one_may_see(admin_client: Client) -> None:
     elsewhere = ["Workers (Flower)", "API documents", "Health"]
     models = ["Channels", "Consumers", "Producers"]
     models += ["Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
-    models += ["API keys", "Users", "Groups", "Periodic tasks"]
+    models += ["Overview", "Dead letters"]
+    models += ["API keys", "Users", "Groups", "Operations", "Periodic tasks"]
     assert titles(admin_client) == [*models, *elsewhere]
     assert titles(log_in("view_channel")) == ["Channels", *elsewhere]
 
