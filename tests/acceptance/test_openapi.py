@@ -63,6 +63,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/channel/{channel_id}/consumer/{consumer_id}/job/{job_id}",
         "/channel/{channel_id}/consumer/{consumer_id}/queued-jobs",
         "/channel/{channel_id}/consumer/{consumer_id}/pause",
+        "/channel/{channel_id}/dead-letter-policy",
         "/channel/{channel_id}/consumer/{consumer_id}/resume",
         "/channel/{channel_id}/consumer/{consumer_id}/rotate-secret",
         "/channel/{channel_id}/pause",

@@ -1,12 +1,16 @@
 """A channel's dead letter policy over HTTP."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from channels_app.models import Channel
+from channels_app.models.channel import DeadLetters
+from channels_app.reasons import Reason
 from dlq_app.models import DeadLetterPolicy
 from tests.channels_app.registry import problem, put
 from tests.channels_app.staff import log_in
@@ -14,6 +18,7 @@ from tests.channels_app.staff import log_in
 pytestmark = pytest.mark.django_db
 
 PATH = "/channel/orders/dead-letter-policy"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "dead-letters.md"
 DEFAULTS = {"retentionDays": None, "autoRedrive": False, "alertDepth": None, "alertAgeSeconds": None}
 
 
@@ -79,3 +84,11 @@ def test_staff_need_the_permission_to_change_it() -> None:
     assert reader.get(PATH).status_code == 200
     problem(put(reader, PATH, {"alertDepth": 1}), 403, "permission_denied")
     assert not DeadLetterPolicy.objects.exists()
+
+
+def test_the_page_tells_every_reason_every_field_and_how_letters_are_turned_off() -> None:
+    page = PAGE.read_text()
+    told = {name for row in re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+
+    assert set(Reason) | DEFAULTS.keys() <= told
+    assert f'"deadLetters": "{DeadLetters.DROP}"' in page
