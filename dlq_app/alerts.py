@@ -7,7 +7,7 @@ from broker_project.lib.prepared import fetch
 log = structlog.get_logger(__name__)
 
 # Depths are counters, the oldest is one probe of an index: letters are numbered as they enter. A threshold that was
-# taken away, or a deleted channel, ends the episode too.
+# taken away, or a deleted channel, ends the episode too. BETWEEN: see retention.py.
 _WATCH = """
 WITH depth AS (
     SELECT channel_id, sum(count)::bigint AS value
@@ -23,7 +23,8 @@ WITH depth AS (
     SELECT watched.channel_id, 'age', alert_age_seconds, extract(epoch FROM now() - oldest.entered_at)::bigint
     FROM watched CROSS JOIN LATERAL (
         SELECT entered_at FROM dead_letter l
-        WHERE l.channel_id = watched.channel_id AND l.resolution IS NULL ORDER BY l.id LIMIT 1
+        WHERE l.channel_id BETWEEN watched.channel_id AND watched.channel_id AND l.resolution IS NULL
+        ORDER BY l.channel_id, l.id LIMIT 1
     ) AS oldest
     WHERE alert_age_seconds IS NOT NULL
 ), crossed AS MATERIALIZED (

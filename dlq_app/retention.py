@@ -11,12 +11,15 @@ MOST = 1_000
 SWEEP_SECONDS = 5.0
 
 # Letters are numbered as they enter: the first of a channel is the oldest, and one probe tells whether it must go.
+# BETWEEN, in the order of the index: for an equal sign the planner may walk along the letters of all channels.
 _CHANNELS = """
 SELECT c.id, days FROM channel c LEFT JOIN dead_letter_policy p ON p.channel_id = c.id
 CROSS JOIN LATERAL (SELECT coalesce(p.retention_days, nullif(%s::int, 0)) AS days) AS wanted
 CROSS JOIN LATERAL (SELECT least(
-    (SELECT entered_at FROM dead_letter WHERE channel_id = c.id AND resolution IS NULL ORDER BY id LIMIT 1),
-    (SELECT entered_at FROM dead_letter WHERE channel_id = c.id AND resolution IS NOT NULL ORDER BY id LIMIT 1)
+    (SELECT entered_at FROM dead_letter WHERE channel_id BETWEEN c.id AND c.id AND resolution IS NULL
+     ORDER BY channel_id, id LIMIT 1),
+    (SELECT entered_at FROM dead_letter WHERE channel_id BETWEEN c.id AND c.id AND resolution IS NOT NULL
+     ORDER BY channel_id, id LIMIT 1)
 ) AS entered_at) AS oldest
 WHERE oldest.entered_at < now() - make_interval(days => days) ORDER BY c.id
 """
@@ -24,11 +27,13 @@ WHERE oldest.entered_at < now() - make_interval(days => days) ORDER BY c.id
 # Locked ones are somebody's who resolves them: they are found the next time.
 _REMOVE = """
 WITH first AS MATERIALIZED (
-    (SELECT id, entered_at FROM dead_letter WHERE channel_id = %(channel)s::bigint AND resolution IS NULL
-     ORDER BY id LIMIT %(most)s::bigint)
+    (SELECT id, entered_at FROM dead_letter
+     WHERE channel_id BETWEEN %(channel)s::bigint AND %(channel)s::bigint AND resolution IS NULL
+     ORDER BY channel_id, id LIMIT %(most)s::bigint)
     UNION ALL
-    (SELECT id, entered_at FROM dead_letter WHERE channel_id = %(channel)s::bigint AND resolution IS NOT NULL
-     ORDER BY id LIMIT %(most)s::bigint)
+    (SELECT id, entered_at FROM dead_letter
+     WHERE channel_id BETWEEN %(channel)s::bigint AND %(channel)s::bigint AND resolution IS NOT NULL
+     ORDER BY channel_id, id LIMIT %(most)s::bigint)
 ), held AS MATERIALIZED (
     SELECT l.id, l.job_id FROM dead_letter l JOIN first ON first.id = l.id
     WHERE first.entered_at < now() - make_interval(days => %(days)s::int)

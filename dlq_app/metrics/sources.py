@@ -29,11 +29,13 @@ SELECT c.public_id, counted.status, sum(counted.count)::float8
 FROM channel c JOIN counted ON counted.channel_id = c.id
 WHERE c.public_id IN (SELECT public_id FROM named) GROUP BY c.public_id, counted.status
 """
-# Letters are numbered as they enter.
+# Letters are numbered as they enter. BETWEEN, in the order of the index: for an equal sign the planner may walk along
+# the letters of all channels.
 _OLDEST = """
 SELECT named.public_id, extract(epoch FROM now() - oldest.entered_at)::float8
 FROM named CROSS JOIN LATERAL (
-    SELECT entered_at FROM dead_letter WHERE channel_id = named.id AND resolution IS NULL ORDER BY id LIMIT 1
+    SELECT entered_at FROM dead_letter
+    WHERE channel_id BETWEEN named.id AND named.id AND resolution IS NULL ORDER BY channel_id, id LIMIT 1
 ) AS oldest
 """
 _TOTALS = {
