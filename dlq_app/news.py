@@ -1,4 +1,4 @@
-"""What the operations webhook is told of alerts: that one began, and that it is over. Until it has heard, for a day."""
+"""What the operations webhook is told of alerts: that one began, and that it is over. Until it has heard."""
 
 import asyncio
 import json
@@ -26,10 +26,10 @@ POST_SECONDS = 3.0
 ROUND_SECONDS = 5.0
 MOST = 100
 # A webhook that was away for longer, or has only now been set, is not told of old times.
-FRESH = timedelta(days=1)
+OVER_FOR = timedelta(days=1)
 
-_UNTOLD = Q(began_told_at__isnull=True, began_at__gt=Now() - FRESH) | Q(
-    ended_told_at__isnull=True, ended_at__gt=Now() - FRESH
+_UNTOLD = Q(began_told_at__isnull=True, ended_at__isnull=True) | Q(
+    ended_told_at__isnull=True, ended_at__gt=Now() - OVER_FOR
 )
 
 

@@ -135,7 +135,7 @@ def test_what_was_not_heard_is_told_again_until_it_is(
     assert told(webhook) == [("began", "depth")]
 
 
-def test_a_webhook_that_is_set_late_is_not_told_of_old_times(
+def test_a_webhook_that_is_set_late_is_told_what_is_still_so_and_not_of_old_times(
     channel: Channel, consumer: Consumer, producer: Producer, webhook: Receiver, settings: Any
 ) -> None:
     heard_at, settings.OPERATIONS_WEBHOOK_URL = settings.OPERATIONS_WEBHOOK_URL, ""
@@ -144,11 +144,14 @@ def test_a_webhook_that_is_set_late_is_not_told_of_old_times(
         make_dead(consumer, producer)
     alerts.watch()
     assert news.tell() == 0
-    DeadLetterAlert.objects.update(began_at=Now() - timedelta(days=2), ended_at=Now() - timedelta(days=2))
+    two_days_ago = Now() - timedelta(days=2)
+    DeadLetterAlert.objects.update(began_at=two_days_ago, ended_at=two_days_ago)
     settings.OPERATIONS_WEBHOOK_URL = heard_at
 
     assert news.tell() == 0
     assert not webhook.deliveries
+    DeadLetterAlert.objects.update(ended_at=None)
+    assert news.tell() == 1
 
 
 def test_an_alert_ends_when_nobody_wants_it_any_more(channel: Channel, consumer: Consumer, producer: Producer) -> None:
