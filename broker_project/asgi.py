@@ -16,6 +16,7 @@ from channels_app.api import keys, readiness
 from channels_app.api.pull import routes as pull
 from channels_app.known import keep_fresh
 from channels_app.metrics.sources import SOURCES
+from dlq_app.metrics.sources import SOURCES as DEAD_LETTERS
 from scheduling_app.api import broadcast, broadcast_batch
 from scheduling_app.metrics.sources import SOURCES as SCHEDULING
 
@@ -25,7 +26,7 @@ application = Frame(
         *broadcast_batch.ROUTES,
         *pull.ROUTES,
         *health.routes((*health.CHECKS, *readiness.CHECKS)),
-        *metrics.routes((*SOURCES, *SCHEDULING), keys.key_opens),
+        *metrics.routes((*SOURCES, *SCHEDULING, *DEAD_LETTERS), keys.key_opens),
     ),
     # An unbounded queue for answers: with a bounded one a client that does not read holds a thread.
     fallback=WSGIMiddleware(django, workers=settings.WEB_THREADS, send_queue_size=0),  # type: ignore[arg-type]

@@ -20,4 +20,5 @@ urlpatterns = [
     path("", include("dlq_app.api.urls")),
     path("", include("channels_app.api.urls")),
     path("", include("scheduling_app.api.urls")),
+    path("", include("dlq_app.api.policy_urls")),
 ]

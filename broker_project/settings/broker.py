@@ -2,7 +2,7 @@
 
 import math
 
-from .environment import env
+from .environment import env, readable_secret, readable_webhook
 
 # Where clients reach the web server; used in links and in what `up` prints.
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000")
@@ -57,8 +57,14 @@ MIN_SCHEDULE_DELAY_MINUTES = env.float("MIN_SCHEDULE_DELAY_MINUTES", 2.0)
 # The most scheduled messages that one transaction dispatches; the sweep goes on until none is due.
 SCHEDULER_BATCH_SIZE = env.int("SCHEDULER_BATCH_SIZE", 100)
 
-# How often a dead letter may be queued again in vain; after that it must be edited or discarded.
+# How often a dead letter may be queued again by hand or by a redrive.
 DLQ_MAX_REPLAYS = env.int("DLQ_MAX_REPLAYS", 10)
+# How many days dead letters are kept where the channel does not say; 0 keeps them.
+DEAD_LETTER_RETENTION_DAYS = env.int("DEAD_LETTER_RETENTION_DAYS", 0)
+# Where alerts about dead letters are posted, under EGRESS_ALLOW as deliveries are; none: they are kept and logged only.
+OPERATIONS_WEBHOOK_URL = readable_webhook(env.str("OPERATIONS_WEBHOOK_URL", ""))
+# The secret that signs them, whsec_ and base64, as consumers have one; none: they are not signed.
+OPERATIONS_WEBHOOK_SECRET = readable_secret(env.str("OPERATIONS_WEBHOOK_SECRET", ""))
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

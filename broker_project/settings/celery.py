@@ -48,6 +48,7 @@ CELERY_TASK_ROUTES = {
     "channels_app.deliver": {"queue": "delivery"},
     "channels_app.notify": {"queue": "delivery"},
     "channels_app.report_delivery_progress": {"queue": "delivery"},
+    "dlq_app.tell_alerts": {"queue": "delivery"},
 }
 
 CELERY_BEAT_SCHEDULER = "channels_app.beat:ProgressScheduler"
@@ -70,6 +71,10 @@ CELERY_BEAT_SCHEDULE = {
     "cancel messages of deleted channels": _every(5, "scheduling_app.cancel_gone"),
     "go on with operations": _every(5, "channels_app.run_operations"),
     "tick recurring schedules": _every(SCHEDULER_INTERVAL_SECONDS, "scheduling_app.tick"),
+    "remove old dead letters": _every(60, "dlq_app.remove_old"),
+    "redrive for recovered consumers": _every(10, "dlq_app.redrive_recovered"),
+    "watch dead letters": _every(10, "dlq_app.watch"),
+    "tell of alerts": _every(10, "dlq_app.tell_alerts"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -6,9 +6,11 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from environs import Env
 
+from broker_project.lib import webhooks
+from broker_project.lib.callback_url import check_callback_url
 from broker_project.lib.egress import allowed_from
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -75,3 +77,22 @@ def readable_egress(entries: list[str]) -> list[str]:
     except ValueError as error:
         raise ImproperlyConfigured(f"EGRESS_ALLOW: {error}.") from error
     return entries
+
+
+def readable_webhook(url: str) -> str:
+    """As it is, if it can be posted to."""
+    try:
+        if url:
+            check_callback_url(url)
+    except ValidationError as error:
+        raise ImproperlyConfigured(f"OPERATIONS_WEBHOOK_URL: {error.message}") from error
+    return url
+
+
+def readable_secret(secret: str) -> str:
+    """As it is, if it can sign."""
+    try:
+        webhooks.sign(b"", message_id="", at=0, live=[secret])
+    except ValueError as error:
+        raise ImproperlyConfigured("OPERATIONS_WEBHOOK_SECRET is whsec_ and base64.") from error
+    return secret

@@ -23,6 +23,11 @@ class LetterStatus(models.IntegerChoices):
 
     OPEN = 1
     RESOLVED = 2
+    # What has happened to letters of a channel, ever; these only rise.
+    ENTERED = 11
+    REQUEUED = 12
+    DISCARDED = 13
+    EDITED = 14
 
 
 class Resolution(models.TextChoices):
@@ -87,6 +92,8 @@ class DeadLetter(models.Model):
             models.Index(fields=["reason", "id"], condition=OPEN, name="letter_by_reason"),
             models.Index(fields=["fingerprint", "id"], condition=OPEN, name="letter_by_fingerprint"),
             models.Index(fields=["entered_at"], condition=OPEN, name="letter_by_time"),
+            # For the sweep that removes the old ones.
+            models.Index(fields=["channel", "id"], condition=Q(resolution__isnull=False), name="letter_resolved"),
             GinIndex(fields=["words"], condition=OPEN, name="letter_words"),
         ]
         constraints = [

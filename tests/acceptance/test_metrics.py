@@ -160,6 +160,9 @@ def test_failures_and_dead_jobs_are_told_by_reason(engine: Engine, receiver: Rec
     of_channel = {"channel": channel.name}
     wait_until(lambda: value(engine.web, "broker_attempts_total", **of_channel, outcome="http_5xx") == 2, 20)
     assert value(engine.web, "broker_dead_jobs", **of_channel, consumer="k", reason="http_5xx") == 1
+    assert value(engine.web, "broker_dead_letters", **of_channel, consumer="k", reason="http_5xx") == 1
+    assert value(engine.web, "broker_dead_letters_entered_total", **of_channel) == 1
+    assert value(engine.web, "broker_oldest_dead_letter_seconds", **of_channel) is not None
     assert value(engine.web, "broker_delivery_seconds_count", **of_channel, outcome="failed") == 2
     assert value(engine.web, "broker_end_to_end_seconds_count", **of_channel, outcome="dead") == 1
     assert (value(engine.web, "broker_end_to_end_seconds_sum", **of_channel, outcome="dead") or 0) >= 0.1

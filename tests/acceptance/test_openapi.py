@@ -68,6 +68,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/channel/{channel_id}/consumer/{consumer_id}/ack",
         "/channel/{channel_id}/consumer/{consumer_id}/seek",
         "/channel/{channel_id}/consumer/{consumer_id}/pause",
+        "/channel/{channel_id}/dead-letter-policy",
         "/channel/{channel_id}/consumer/{consumer_id}/resume",
         "/channel/{channel_id}/consumer/{consumer_id}/rotate-secret",
         "/channel/{channel_id}/pause",

@@ -1,0 +1,1 @@
+"""What is measured of dead letters. The frame is given its sources from outside: the core does not know them."""
