@@ -18,4 +18,5 @@ urlpatterns = [
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
     path("", include("channels_app.api.urls")),
     path("", include("scheduling_app.api.urls")),
+    path("", include("dlq_app.api.operation_urls")),
 ]
