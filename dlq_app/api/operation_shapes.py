@@ -47,19 +47,6 @@ class Moment(serializers.Field[Any, Any, Any, Any]):
             raise serializers.ValidationError(error.detail, code=error.code) from None
 
 
-class Fingerprint(Text):
-    """As shown with a letter: a number that is a text, as every id."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(_FINGERPRINT, **kwargs)
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if not -(2**63) <= int(text) < 2**63:
-            self.fail("invalid")
-        return text
-
-
 class LongActIn(In):
     """Without a rate it goes as fast as it can. With `dryRun` nothing is changed."""
 
@@ -79,7 +66,7 @@ class RedriveIn(LongActIn):
     channel = Text(whole(PUBLIC_ID), required=False)
     consumer = Text(whole(PUBLIC_ID), required=False)
     reason = Choice(choices=list(Reason), required=False)
-    fingerprint = Fingerprint(required=False)
+    fingerprint = Text(_FINGERPRINT, required=False)
     q = Text(required=False)
     to = Moment(required=False)
     all = Flag(default=False)
@@ -87,6 +74,12 @@ class RedriveIn(LongActIn):
     def get_fields(self) -> dict[str, Any]:
         # A name that Python keeps for itself.
         return {**super().get_fields(), "from": Moment(required=False)}
+
+    def validate_fingerprint(self, text: str) -> str:
+        """As shown with a letter: a number that is a text, as every id."""
+        if not -(2**63) <= int(text) < 2**63:
+            raise serializers.ValidationError("There is no such fingerprint.", code="invalid")
+        return text
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         if bool(asked_filter(data)) is data["all"]:
