@@ -1,7 +1,7 @@
 """How fast an operation may go: so many a second, wherever and however often it is gone on with.
 
-The time whose worth is used up stands in the operation's row and moves with its cursor. Time in which nothing was taken,
-because it was stopped or nobody was there to run it, is not made up for: that would be the flood the rate is against.
+The time whose worth is used up stands in the operation's row and moves with its cursor. Time in which nothing was
+taken, as it was stopped or nobody was there to run it, is not made up for: that would be the flood the rate is against.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def database_now() -> datetime:
 
 def paced(operation: Operation, clock: Clock, take: Callable[[int], Step]) -> Step:
     """A step of as many as may be taken now. Only what was done counts: what cannot be sent troubles nobody."""
-    per_second = operation.parameters.get("ratePerSecond")
+    per_second = operation.parameters.get("rate_per_second")
     if per_second is None:
         return take(MOST)
     now = clock()
@@ -70,11 +70,11 @@ def paced(operation: Operation, clock: Clock, take: Callable[[int], Step]) -> St
 
 
 def _kept(operation: Operation, pace: Pace, now: datetime, step: Step) -> Step:
-    used = {"usedUntil": pace.used_until.isoformat()}
+    used = {"used_until": pace.used_until.isoformat()}
     Operation.objects.filter(pk=operation.pk).update(parameters=operation.parameters | used)
     return replace(step, rest_seconds=min(MOST_REST_SECONDS, pace.rest_seconds(now)))
 
 
 def _used_until(parameters: dict[str, Any]) -> datetime | None:
-    text = parameters.get("usedUntil")
+    text = parameters.get("used_until")
     return datetime.fromisoformat(text) if text else None

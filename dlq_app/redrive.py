@@ -60,7 +60,7 @@ def begin(
 ) -> Operation:
     """`asked`: the filter in the words of whoever asked, for readers of the operation."""
     channel = Channel.objects.filter(pk=chosen.channel_id).first() if chosen.channel_id else None
-    told = {"filter": chosen.as_parameters(), "asked": asked or {}, "note": note, "ratePerSecond": per_second}
+    told = {"filter": chosen.as_parameters(), "asked": asked or {}, "note": note, "rate_per_second": per_second}
     return acts.start(kind=Redrive.name, channel=channel, parameters=told, until=_newest_id(), by=by)
 
 

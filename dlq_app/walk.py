@@ -67,7 +67,7 @@ class Sample:
 class Walk:
     """Statements of one kind. `last`: the newest row's id; `next_at`: the time of the first from `middle` on.
 
-    `looked_at` has the rows ahead; `found` those of them that are meant, with id, message_id and at; `made` queues them.
+    `looked_at` has the rows ahead; `found` those of them that are meant: id, message_id, at; `made` queues them.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Walk:
     made: str
 
     def begin(self, consumer: Consumer, stretch: Stretch, *, by: str, note: str, per_second: float | None) -> Operation:
-        told = {"consumer": consumer.public_id, "note": note, "ratePerSecond": per_second}
+        told = {"consumer": consumer.public_id, "note": note, "rate_per_second": per_second}
         channel, meant = consumer.channel, self._meant(consumer, stretch)
         until = meant.pop("until")
         return acts.start(kind=self.kind, channel=channel, parameters=told | meant, until=until, by=by)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.test import Client
 
 from channels_app.models import Operation
@@ -28,6 +29,13 @@ def ran(operation: Operation) -> Operation:
     runner.run(operation.pk, seconds=20)
     operation.refresh_from_db()
     return operation
+
+
+def cut_off(operation: Operation) -> None:
+    """A step whose worker is killed between the rows and the commit."""
+    with transaction.atomic():
+        runner.run_step(operation.pk)
+        transaction.set_rollback(True)
 
 
 class Hand:

@@ -102,7 +102,7 @@ def test_a_redrive_says_who_asked_for_what_and_why(
     shown = answer.json()
     assert (shown["kind"], shown["channel"]) == ("redrive", "orders")
     assert shown["parameters"]["asked"] == {"channel": "orders", "reason": "dns"}
-    assert (shown["parameters"]["note"], shown["parameters"]["ratePerSecond"]) == ("mended", 7)
+    assert (shown["parameters"]["note"], shown["parameters"]["rate_per_second"]) == ("mended", 7)
     assert shown["askedBy"].startswith("api key bk_")
     assert "operation.started" in caplog.text
     ran(begun(answer))
