@@ -43,4 +43,7 @@ class LetterFilter:
     @classmethod
     def from_parameters(cls, told: dict[str, Any]) -> "LetterFilter":
         times = ("entered_from", "entered_before")
-        return cls(**{name: datetime.fromisoformat(value) if name in times else value for name, value in told.items()})
+        values: dict[str, Any] = {
+            name: datetime.fromisoformat(value) if name in times else value for name, value in told.items()
+        }
+        return cls(**values)

@@ -10,7 +10,8 @@ from dlq_app.models.dead_letter import DeadLetterQuerySet
 MOST = 1_000
 
 # What cannot be sent any more stays: its message was expunged, its consumer or channel is gone, it was queued again
-# often enough, or its consumer polls by index and must seek back. Jobs are locked by id, as by everybody.
+# often enough, or its consumer polls by index and must seek back. Jobs are locked by id, as by everybody;
+# then the letters, for one that was discarded while we waited for its job is not open any more.
 _REQUEUE = """
 WITH chosen AS MATERIALIZED (
     SELECT letter.job_id, letter.id FROM ({letters}) AS letter ORDER BY letter.id LIMIT %s
@@ -23,6 +24,7 @@ WITH chosen AS MATERIALIZED (
     JOIN message m ON m.id = j.message_id JOIN consumer k ON k.id = j.consumer_id JOIN channel c ON c.id = j.channel_id
     WHERE l.resolution IS NULL AND l.times <= %s AND m.expunged_at IS NULL AND k.deleted_at IS NULL
       AND c.deleted_at IS NULL AND NOT (k.type = 'pull' AND k.pull_mode = 'index')
+    FOR UPDATE OF l
 ), made AS (
     UPDATE delivery_job j SET status = 1001, failures = 0, losses = 0, reason = NULL, next_attempt_at = NULL,
            lease_until = NULL, expires_at = now() + fit.age, status_changed_at = now()

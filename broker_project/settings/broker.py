@@ -57,7 +57,7 @@ MIN_SCHEDULE_DELAY_MINUTES = env.float("MIN_SCHEDULE_DELAY_MINUTES", 2.0)
 # The most scheduled messages that one transaction dispatches; the sweep goes on until none is due.
 SCHEDULER_BATCH_SIZE = env.int("SCHEDULER_BATCH_SIZE", 100)
 
-# How often a dead letter may be queued again by hand or by a redrive.
+# How often a dead letter may be queued again in vain; after that it must be edited or discarded.
 DLQ_MAX_REPLAYS = env.int("DLQ_MAX_REPLAYS", 10)
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import structlog
 from django.db import connection
 
 from channels_app.delivery.sweeps import MOST, WITH_READY_JOBS
+from channels_app.reasons import ADVICE, Reason
+
+log = structlog.get_logger(__name__)
 
 # Of each consumer and priority only the oldest are looked at: what comes after them is younger.
 _EXPIRE_OLD = """
@@ -87,7 +91,7 @@ _BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT N
 
 def expire_old() -> int:
     """Whatever holds them up: a breaker, a pause, a consumer that does not ask."""
-    return _repeat(_EXPIRE_OLD, {"window": WINDOW, "lines": LINES})
+    return _repeat(_EXPIRE_OLD, {"window": WINDOW, "lines": LINES}, Reason.EXPIRED)
 
 
 def bury_gone() -> int:
@@ -95,15 +99,18 @@ def bury_gone() -> int:
     with connection.cursor() as cursor:
         cursor.execute(WITH_READY_JOBS + _WITH_BUSY + _GONE)
         gone = [{"consumer": who, "reason": reason, "most": MOST} for who, reason in cursor.fetchall()]
-    return sum(_repeat(statement, one) for one in gone for statement in (_BURY_READY, _BURY_WAITING, _BURY_HELD))
+    statements = (_BURY_READY, _BURY_WAITING, _BURY_HELD)
+    return sum(_repeat(statement, one, Reason(one["reason"])) for one in gone for statement in statements)
 
 
-def _repeat(statement: str, parameters: dict[str, Any]) -> int:
+def _repeat(statement: str, parameters: dict[str, Any], reason: Reason) -> int:
     """Until it finds nothing; returns how many it moved."""
     moved = 0
     while True:
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
-            if not cursor.rowcount:
-                return moved
-            moved += cursor.rowcount
+            ended = [row[0] for row in cursor.fetchall()]
+        if not ended:
+            return moved
+        log.warning("delivery.dead", jobs=ended, reason=reason.value, advice=ADVICE[reason])
+        moved += len(ended)

@@ -11,7 +11,7 @@ from broker_project.lib.pg_arrays import Bigints, Doubles, Integers, Texts
 from channels_app.delivery.claim import Job
 from channels_app.delivery.retry import Outcome, Verdict, decide, decide_probe
 from channels_app.delivery.target import Target
-from channels_app.reasons import Reason
+from channels_app.reasons import ADVICE, Reason
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,7 @@ class Settled:
             "status_code": self.outcome.status_code,
         }
         if self.verdict.dead:
-            log.warning("delivery.dead", **facts)
+            log.warning("delivery.dead", **facts, error=self.outcome.error, advice=ADVICE[self.outcome.reason])
         else:
             due = datetime.now(UTC) + timedelta(seconds=self.verdict.wait_seconds)
             log.info("delivery.retry", **facts, next_attempt_at=due.isoformat(timespec="milliseconds"))

@@ -13,7 +13,7 @@ from channels_app.delivery.work import Work
 from channels_app.metrics.activity import count_moved
 from channels_app.pull.measure import measure_timeouts
 from channels_app.pull.policies import POLICIES, Acker
-from channels_app.reasons import Reason
+from channels_app.reasons import ADVICE, Reason
 
 log = structlog.get_logger(__name__)
 
@@ -94,6 +94,7 @@ class Ended:
         return Reason.POISON if self.late.is_poison else Reason.ACK_TIMEOUT
 
     def tell(self) -> None:
+        facts = {"reason": self.reason.value, "advice": ADVICE[self.reason]} if self.verdict.dead else {}
         say = log.warning if self.verdict.dead else log.info
         say(
             "ack.timeout",
@@ -103,6 +104,7 @@ class Ended:
             old="INFLIGHT",
             new="DEAD" if self.verdict.dead else "QUEUED",
             attempt=f"{self.late.failures + 1} of {self.acker.retries + 1}",
+            **facts,
         )
 
 

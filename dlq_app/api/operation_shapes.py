@@ -15,21 +15,17 @@ from channels_app.models.policies import MAX_PER_SECOND
 from channels_app.pull.index.moments import InvalidTime, moment
 from channels_app.reasons import Reason
 from channels_app.selectors import get_channel, get_consumer
+from dlq_app.api.queries import FINGERPRINT
+from dlq_app.api.shapes import LetterOut, note
+from dlq_app.errors import ChannelMissing
 from dlq_app.filters import LetterFilter
-from dlq_app.models import DeadLetter
 from dlq_app.walk import Sample, Stretch
 
 LEAST_PER_SECOND = 0.01
-MAX_NOTE = 1_000
-_FINGERPRINT = r"^-?[0-9]{1,19}$"
 
 
 class FilterMissing(BrokerError):
     """Either a filter that names something, or "all": true."""
-
-
-class ChannelMissing(BrokerError):
-    """A consumer is named together with its channel."""
 
 
 class EndsBeforeItBegins(BrokerError):
@@ -51,7 +47,7 @@ class LongActIn(In):
     """Without a rate it goes as fast as it can. With `dryRun` nothing is changed."""
 
     ratePerSecond = Number(min_value=LEAST_PER_SECOND, max_value=MAX_PER_SECOND, required=False, allow_null=True)
-    note = Text(max_length=MAX_NOTE, required=False)
+    note = note()
     dryRun = Flag(default=False)
 
 
@@ -66,7 +62,7 @@ class RedriveIn(LongActIn):
     channel = Text(whole(PUBLIC_ID), required=False)
     consumer = Text(whole(PUBLIC_ID), required=False)
     reason = Choice(choices=list(Reason), required=False)
-    fingerprint = Text(_FINGERPRINT, required=False)
+    fingerprint = Text(whole(FINGERPRINT), required=False)
     q = Text(required=False)
     to = Moment(required=False)
     all = Flag(default=False)
@@ -74,12 +70,6 @@ class RedriveIn(LongActIn):
     def get_fields(self) -> dict[str, Any]:
         # A name that Python keeps for itself.
         return {**super().get_fields(), "from": Moment(required=False)}
-
-    def validate_fingerprint(self, text: str) -> str:
-        """As shown with a letter: a number that is a text, as every id."""
-        if not -(2**63) <= int(text) < 2**63:
-            raise serializers.ValidationError("There is no such fingerprint.", code="invalid")
-        return text
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         if bool(asked_filter(data)) is data["all"]:
@@ -133,24 +123,16 @@ def _chosen(data: dict[str, Any]) -> LetterFilter:
         channel_id=channel.pk if channel else None,
         consumer_id=consumer.pk if consumer else None,
         reason=data.get("reason"),
-        fingerprint=int(data["fingerprint"]) if "fingerprint" in data else None,
+        fingerprint=_from_hex(data["fingerprint"]) if "fingerprint" in data else None,
         words=data.get("q"),
         entered_from=data.get("from"),
         entered_before=data.get("to"),
     )
 
 
-class LetterSampleOut(serializers.Serializer[DeadLetter]):
-    """`id` is the job's."""
-
-    id = serializers.CharField(source="job_id")
-    channel = serializers.CharField(source="channel.public_id")
-    consumer = serializers.CharField(source="consumer.public_id")
-    messageId = serializers.CharField(source="message.message_id")
-    reason = serializers.ChoiceField(choices=list(Reason))
-    error = serializers.CharField()
-    attempts = serializers.IntegerField()
-    enteredAt = serializers.DateTimeField(source="entered_at")
+def _from_hex(text: str) -> int:
+    """The 64 bits as the database has them, with a sign."""
+    return int.from_bytes(bytes.fromhex(text), signed=True)
 
 
 class MessageSampleOut(serializers.Serializer[Sample]):
@@ -172,7 +154,7 @@ class RedriveDryRunOut(serializers.Serializer[DryRun]):
 
     count = serializers.IntegerField()
     isExact = serializers.BooleanField(source="is_exact")
-    sample = LetterSampleOut(many=True)
+    sample = LetterOut(many=True)
 
 
 class StretchDryRunOut(RedriveDryRunOut):

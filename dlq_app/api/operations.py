@@ -14,12 +14,11 @@ from broker_project.api.parsers import StrictJSONParser
 from broker_project.api.problems import CONTENT_TYPE
 from broker_project.lib.errors import BrokerError
 from channels_app.api.operations import OperationOut
-from channels_app.api.permissions import IsManager
 from channels_app.api.who import who
 from channels_app.models import Consumer, Operation
 from channels_app.pull.index.start import polls
 from channels_app.selectors import get_channel, get_consumer
-from dlq_app import redrive
+from dlq_app import redrive, selectors
 from dlq_app.api.operation_shapes import (
     DryRun,
     OpenStretchIn,
@@ -29,6 +28,8 @@ from dlq_app.api.operation_shapes import (
     StretchIn,
     asked_filter,
 )
+from dlq_app.api.permissions import ACT, OpensLetters
+from dlq_app.api.shapes import refusal
 from dlq_app.filters import LetterFilter
 from dlq_app.missed import MISSED
 from dlq_app.replay import REPLAY
@@ -43,33 +44,21 @@ class ConsumerSeeks(BrokerError):
     status = 409
 
 
-class MayActOnLetters(IsManager):
-    """An API key, or staff with the permission."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        if not super().has_permission(request, view):
-            return False
-        return request.auth is not None or request.user.has_perm("dlq_app.act_on_deadletter")
-
-
-def _refusal(description: str) -> OpenApiResponse:
-    return OpenApiResponse({"$ref": "#/components/schemas/Problem"}, description=description)
-
-
 def _answers(shown: type[Serializer[Any]]) -> dict[Any, Any]:
     return {
         200: OpenApiResponse(shown, description="With `dryRun`: how many there are. Nothing was changed."),
         202: OpenApiResponse(OperationOut, description="Begun; Location names the operation."),
-        (415, CONTENT_TYPE): _refusal("Send JSON."),
+        (415, CONTENT_TYPE): refusal("Send JSON."),
     }
 
 
-STRETCH_ANSWERS = {**_answers(StretchDryRunOut), (409, CONTENT_TYPE): _refusal("The consumer polls by index.")}
+STRETCH_ANSWERS = {**_answers(StretchDryRunOut), (409, CONTENT_TYPE): refusal("The consumer polls by index.")}
 
 
 class RedriveView(APIView):
-    permission_classes = [MayActOnLetters]
+    permission_classes = [OpensLetters]
     parser_classes: list[type[BaseParser]] = [StrictJSONParser]
+    needs = {"POST": ACT}
 
     @extend_schema(
         operation_id="redriveDeadLetters",
@@ -89,7 +78,7 @@ class RedriveView(APIView):
             redrive.begin(
                 chosen=asked["chosen"],
                 by=who(request),
-                note=asked.get("note", ""),
+                note=asked["note"],
                 per_second=asked.get("ratePerSecond"),
                 asked=asked_filter(asked),
             )
@@ -97,8 +86,9 @@ class RedriveView(APIView):
 
 
 class ReplayView(APIView):
-    permission_classes = [MayActOnLetters]
+    permission_classes = [OpensLetters]
     parser_classes: list[type[BaseParser]] = [StrictJSONParser]
+    needs = {"POST": ACT}
 
     @extend_schema(operation_id="replayMessages", request=StretchIn, responses=STRETCH_ANSWERS, tags=["dead letters"])
     def post(self, request: Request, channel_id: str, consumer_id: str) -> Response:
@@ -107,8 +97,9 @@ class ReplayView(APIView):
 
 
 class DeliverMissedView(APIView):
-    permission_classes = [MayActOnLetters]
+    permission_classes = [OpensLetters]
     parser_classes: list[type[BaseParser]] = [StrictJSONParser]
+    needs = {"POST": ACT}
 
     @extend_schema(
         operation_id="deliverMissedMessages", request=OpenStretchIn, responses=STRETCH_ANSWERS, tags=["dead letters"]
@@ -127,7 +118,7 @@ def _walk(walk: Walk, shape: type[In], request: Request, channel_id: str, consum
     if asked["dryRun"]:
         counted, sample = walk.count(consumer, asked["stretch"]), walk.sample(consumer, asked["stretch"])
         return Response(StretchDryRunOut(DryRun(counted.number, counted.is_exact, sample)).data)
-    pace = {"note": asked.get("note", ""), "per_second": asked.get("ratePerSecond")}
+    pace = {"note": asked["note"], "per_second": asked.get("ratePerSecond")}
     return _begun(walk.begin(consumer, asked["stretch"], by=who(request), **pace))
 
 
@@ -145,8 +136,8 @@ def _read(shape: type[In], request: Request) -> dict[str, Any]:
 
 def _letters(chosen: LetterFilter) -> DryRun:
     counted = redrive.count(chosen)
-    rows = chosen.letters().select_related("channel", "consumer", "message").defer("message__payload")
-    return DryRun(counted.number, counted.is_exact, list(rows.order_by("pk")[:SAMPLE]))
+    rows = selectors.with_names(chosen.letters()).order_by("pk")
+    return DryRun(counted.number, counted.is_exact, list(rows[:SAMPLE]))
 
 
 def _begun(operation: Operation) -> Response:

@@ -6,21 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from broker_project.lib.errors import BrokerError
+from broker_project.lib.metadata import InvalidHeader, check_name, check_size, check_value
 
-MAX_METADATA_BYTES = 16 * 1024
 MAX_CONTENT_TYPE = 255
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 PRIORITIES = range(-(2**31), 2**31)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 MESSAGE_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# What an HTTP client will write: no control character but a tab.
-_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-_RESERVED = re.compile(
-    r"connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|content-.*|authorization|cookie"
-    r"|set-cookie|expect|x-broker-.*|webhook-.*|x-request-id|user-agent",
-    re.IGNORECASE,
-)
 
 
 class InvalidPriority(BrokerError):
@@ -29,14 +21,6 @@ class InvalidPriority(BrokerError):
 
 class InvalidMessageId(BrokerError):
     """X-Broker-Message-ID is 1 to 255 of A-Z a-z 0-9 . _ ~ -"""
-
-
-class InvalidHeader(BrokerError):
-    """X-Broker-Metadata-Headers names a header that is not legal, is not there, or is too large."""
-
-
-class ReservedHeader(BrokerError):
-    """X-Broker-Metadata-Headers names a header that is the broker's or the connection's own."""
 
 
 class EmptyPayload(BrokerError):
@@ -115,23 +99,3 @@ class Headers:
 @lru_cache(1_000)
 def _key(name: str) -> bytes:
     return name.lower().encode("latin1")
-
-
-def check_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise InvalidHeader
-    # To a WSGI consumer X_Broker_Job_ID is X-Broker-Job-ID.
-    if _RESERVED.fullmatch(name.replace("_", "-")):
-        raise ReservedHeader(f"{name} is the broker's or the connection's own.")
-    return name
-
-
-def check_value(value: str) -> str:
-    if not _VALUE.fullmatch(value):
-        raise InvalidHeader
-    return value
-
-
-def check_size(headers: dict[str, str]) -> None:
-    if sum(len(name) + len(value) for name, value in headers.items()) > MAX_METADATA_BYTES:
-        raise InvalidHeader

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from broker_project.lib.errors import BrokerError
+from broker_project.lib.metadata import InvalidHeader, check_name, check_size, check_value
 from channels_app.delivery.accept import Incoming
 from channels_app.registry import Entry
 from scheduling_app.accept import Times
@@ -18,12 +19,8 @@ from scheduling_app.api.headers import (
     PRIORITIES,
     EmptyPayload,
     InvalidContentType,
-    InvalidHeader,
     InvalidMessageId,
     InvalidPriority,
-    check_name,
-    check_size,
-    check_value,
 )
 from scheduling_app.api.later import new_moment, times_for
 from scheduling_app.api.loads import least_loaded

@@ -4,12 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
+from broker_project.api.content import Headers, PayloadBase64, PayloadText
 from broker_project.api.fields import Choice, In, Text, Whole
 from broker_project.lib.patterns import PUBLIC_ID, whole
 from channels_app.errors import UnknownProducer
 from channels_app.models import Producer
 from scheduling_app.api.headers import PRIORITIES
-from scheduling_app.api.schedule_fields import Headers, Moment, PayloadBase64, PayloadText, Zone
+from scheduling_app.api.schedule_fields import Moment, Zone
 from scheduling_app.errors import InvalidCron
 from scheduling_app.models import Missed, Overlap, RecurringSchedule
 from scheduling_app.models.recurring import MAX_INTERVAL_SECONDS, MAX_NOTE_LENGTH, STATES

@@ -1,10 +1,10 @@
 """Long acts in tests: asked for, stepped through, run to their end."""
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from django.db import transaction
 from django.test import Client
 
@@ -51,6 +51,6 @@ class Hand:
         self.now += timedelta(seconds=seconds)
 
 
-def with_clock(kind: Callable[[Hand], Kind], clock: Hand) -> None:
-    """Until the test registers the kind anew."""
-    kinds.register(kind(clock))
+def with_clock(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
+    """For this test, operations are of this kind."""
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)

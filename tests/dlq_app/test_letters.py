@@ -59,7 +59,7 @@ def test_a_requeued_letter_that_dies_again_is_the_same_letter(consumer: Consumer
     done = requeue(DeadLetter.objects.all(), by="anna", note="mended", most_times=10)
 
     job = DeliveryJob.objects.get()
-    assert (done.chosen, done.moved, done.work.push) == (1, 1, {consumer.pk})
+    assert (done.chosen, done.moved, done.work.push) == (1, 1, frozenset({consumer.pk}))
     assert (job.status, job.failures, job.reason, job.attempt) == (JobStatus.QUEUED, 0, None, 1)
     resolved = DeadLetter.objects.get()
     assert (resolved.resolution, resolved.resolved_by, resolved.note) == (Resolution.REQUEUED, "anna", "mended")

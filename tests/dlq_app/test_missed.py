@@ -120,9 +120,9 @@ def test_it_is_stopped_and_goes_on_and_a_batch_cut_off_is_done_again(
     assert not counts.check().total
 
 
-def test_a_rate_is_kept(late: Consumer) -> None:
+def test_a_rate_is_kept(late: Consumer, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Hand(timezone.now())
-    with_clock(DeliverMissed, clock)
+    with_clock(monkeypatch, DeliverMissed(clock))
     operation = begin(late, per_second=10)
 
     done = [ran(operation).done]

@@ -177,10 +177,10 @@ def test_a_filter_that_finds_little_ends_its_steps_all_the_same(
 
 
 def test_no_more_than_the_rate_allows_and_what_was_slept_through_is_not_made_up_for(
-    consumer: Consumer, producer: Producer
+    consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Hand(timezone.now())
-    with_clock(Redrive, clock)
+    with_clock(monkeypatch, Redrive(clock))
     make_many(consumer, producer, 12)
     operation = redrive.begin(chosen=EVERYTHING, by="anna", per_second=5)
 

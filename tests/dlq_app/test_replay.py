@@ -136,9 +136,9 @@ def test_it_is_stopped_and_goes_on_and_a_batch_cut_off_is_done_again(
     assert not counts.check().total
 
 
-def test_a_rate_is_kept(consumer: Consumer, producer: Producer) -> None:
+def test_a_rate_is_kept(consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Hand(timezone.now())
-    with_clock(Replay, clock)
+    with_clock(monkeypatch, Replay(clock))
     for number in range(6):
         make_delivered(consumer, producer, at(number))
     operation = begin(consumer, Stretch(at(0), at(20)), per_second=10)

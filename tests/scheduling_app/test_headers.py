@@ -3,13 +3,12 @@
 import pytest
 
 from broker_project.lib.errors import BrokerError
+from broker_project.lib.metadata import InvalidHeader, ReservedHeader
 from scheduling_app.api.headers import (
     Headers,
-    InvalidHeader,
     InvalidMessageId,
     InvalidPriority,
     RepeatedHeader,
-    ReservedHeader,
 )
 
 

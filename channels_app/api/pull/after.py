@@ -12,6 +12,7 @@ from channels_app.models import JobStatus
 from channels_app.pull.ack import Acked, Moved
 from channels_app.pull.fold import INFLIGHT
 from channels_app.pull.measure import measure_acks
+from channels_app.reasons import ADVICE, Reason
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +33,8 @@ class _Step(NamedTuple):
     old: str
     new: str
     device: str | None
+    # Of one that died.
+    reason: Reason | None = None
 
 
 def _tell(moved: Sequence[Moved]) -> None:
@@ -41,7 +44,10 @@ def _tell(moved: Sequence[Moved]) -> None:
         for step in _steps(one):
             steps[step].append(f"{one.held.job_id}/{one.held.attempt}")
     for step, jobs in steps.items():
-        log.info("ack", **step._asdict(), jobs=jobs)
+        if step.reason is None:
+            log.info("ack", **step._asdict(), jobs=jobs)
+        else:
+            log.warning("ack", **step._asdict(), jobs=jobs, advice=ADVICE[step.reason])
 
 
 def _steps(moved: Moved) -> Iterator[_Step]:
@@ -51,7 +57,8 @@ def _steps(moved: Moved) -> Iterator[_Step]:
         yield _Step(acker.channel, acker.consumer, "INFLIGHT", "RUNNING", device)
     if move.ended is not None:
         old = "RUNNING" if move.began is not None or held.is_started else "INFLIGHT"
-        yield _Step(acker.channel, acker.consumer, old, NAMES[move.status], device)
+        reason = move.reason if move.status == JobStatus.DEAD else None
+        yield _Step(acker.channel, acker.consumer, old, NAMES[move.status], device, reason)
 
 
 def _ring(moved: list[Moved]) -> None:

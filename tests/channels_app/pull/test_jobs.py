@@ -97,9 +97,9 @@ def test_another_s_job_is_unknown(api: Client, channel: Channel, message: Messag
 
 
 def test_a_method_that_nobody_knows_here_is_told_of_the_door_s_too(api: Client, message: Message) -> None:
-    refused = api.delete(f"{JOBS}/job/{message.jobs.get().pk}")
+    refused = api.put(f"{JOBS}/job/{message.jobs.get().pk}")
 
-    assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
+    assert (refused.status_code, refused["Allow"]) == (405, "GET, DELETE, HEAD, OPTIONS, POST")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,185 @@
+"""What a dead letter looks like over HTTP."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
+
+from broker_project.api.fields import In, Text
+from channels_app.api.jobs import ContentOut, TriedOut
+from channels_app.api.shapes import PagesOut
+from channels_app.models import JobStatus, Message
+from channels_app.reasons import ADVICE, Reason
+from dlq_app import selectors
+from dlq_app.api.queries import as_hex
+from dlq_app.models import Act, DeadLetter, DeadLetterAct, Resolution
+
+MAX_NOTE = 1_000
+
+
+def refusal(description: str) -> OpenApiResponse:
+    return OpenApiResponse({"$ref": "#/components/schemas/Problem"}, description=description)
+
+
+def note() -> Text:
+    return Text(required=False, default="", min_length=0, allow_blank=True, max_length=MAX_NOTE)
+
+
+class NoteIn(In):
+    """Why, for the history."""
+
+    note = note()
+
+
+class LetterOut(serializers.Serializer[DeadLetter]):
+    """`times`: how often it has entered. Letters with one cause have one `fingerprint`."""
+
+    jobId = serializers.CharField(source="job_id")
+    channel = serializers.CharField(source="channel.public_id")
+    consumer = serializers.CharField(source="consumer.public_id")
+    messageId = serializers.CharField(source="message.message_id")
+    messageUrl = serializers.SerializerMethodField()
+    letterUrl = serializers.SerializerMethodField()
+    reason = serializers.ChoiceField(choices=list(Reason))
+    advice = serializers.SerializerMethodField()
+    error = serializers.CharField()
+    fingerprint = serializers.SerializerMethodField()
+    attempts = serializers.IntegerField()
+    times = serializers.IntegerField()
+    enteredAt = serializers.DateTimeField(source="entered_at")
+
+    def get_messageUrl(self, letter: DeadLetter) -> str:
+        return message_url(letter, letter.message)
+
+    def get_letterUrl(self, letter: DeadLetter) -> str:
+        return f"/dead-letters/{letter.job_id}"
+
+    def get_advice(self, letter: DeadLetter) -> str:
+        return ADVICE[Reason(letter.reason)]
+
+    def get_fingerprint(self, letter: DeadLetter) -> str:
+        return as_hex(letter.fingerprint)
+
+
+class ActOut(serializers.Serializer[DeadLetterAct]):
+    act = serializers.ChoiceField(choices=Act.values)
+    reason = serializers.CharField(allow_null=True)
+    attempt = serializers.IntegerField()
+    by = serializers.CharField()
+    note = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class SentOut(ContentOut):
+    """The message as its producer sent it."""
+
+    producer = serializers.CharField(source="producer.public_id")
+    producedBy = serializers.CharField(source="producer.name")
+    priority = serializers.IntegerField()
+    receivedAt = serializers.DateTimeField(source="received_at")
+    expungedAt = serializers.DateTimeField(source="expunged_at", allow_null=True)
+
+
+class LetterStoryOut(LetterOut):
+    """A letter with its message, every try, and all that was done about it. `resolution` is null while it is open."""
+
+    jobStatus = serializers.ChoiceField(choices=JobStatus.names, source="job.status_name")
+    listenerName = serializers.CharField(source="consumer.name")
+    listenerEndpoint = serializers.CharField(source="consumer.callback_url")
+    resolution = serializers.ChoiceField(choices=Resolution.values, allow_null=True)
+    resolvedAt = serializers.DateTimeField(source="resolved_at", allow_null=True)
+    resolvedBy = serializers.CharField(source="resolved_by", allow_null=True)
+    note = serializers.CharField()
+    editedMessageUrl = serializers.SerializerMethodField()
+    message = SentOut()
+    tries = TriedOut(many=True, source="job.attempts")
+    history = ActOut(many=True, source="job.letter_acts")
+
+    def get_editedMessageUrl(self, letter: DeadLetter) -> str | None:
+        return message_url(letter, letter.edited_message) if letter.edited_message else None
+
+
+class LettersOut(serializers.Serializer[Any]):
+    result = LetterOut(many=True)
+    pages = PagesOut()
+
+
+class CauseOut(serializers.Serializer[selectors.Cause]):
+    """`error` is that of the newest."""
+
+    fingerprint = serializers.SerializerMethodField()
+    reason = serializers.ChoiceField(choices=list(Reason))
+    advice = serializers.SerializerMethodField()
+    error = serializers.CharField()
+    count = serializers.IntegerField()
+    firstAt = serializers.DateTimeField(source="first_at")
+    lastAt = serializers.DateTimeField(source="last_at")
+
+    def get_fingerprint(self, cause: selectors.Cause) -> str:
+        return as_hex(cause.fingerprint)
+
+    def get_advice(self, cause: selectors.Cause) -> str:
+        return ADVICE[Reason(cause.reason)]
+
+
+class CausesOut(serializers.Serializer[selectors.Causes]):
+    """`isComplete`: all letters were looked at; else the newest, `lookedAt` of them."""
+
+    result = CauseOut(many=True, source="causes")
+    lookedAt = serializers.IntegerField(source="looked_at")
+    isComplete = serializers.BooleanField(source="is_complete")
+
+
+class DeadJobOut(serializers.Serializer[DeadLetter]):
+    id = serializers.CharField(source="job_id")
+    listenerEndpoint = serializers.CharField(source="consumer.callback_url")
+    listenerName = serializers.CharField(source="consumer.name")
+    status = serializers.ChoiceField(choices=JobStatus.names, source="job.status_name")
+    statusChangedAt = serializers.DateTimeField(source="job.status_changed_at")
+    messageUrl = serializers.SerializerMethodField()
+    jobRequeueUrl = serializers.SerializerMethodField()
+    failureReason = serializers.ChoiceField(choices=list(Reason), source="reason")
+    attempts = serializers.IntegerField()
+    lastError = serializers.CharField(source="error")
+
+    def get_messageUrl(self, letter: DeadLetter) -> str:
+        return message_url(letter, letter.message)
+
+    def get_jobRequeueUrl(self, letter: DeadLetter) -> str:
+        consumer = f"/channel/{letter.channel.public_id}/consumer/{letter.consumer.public_id}"
+        return f"{consumer}/job/{letter.job_id}/requeue-dead-job"
+
+
+class DeadJobsOut(serializers.Serializer[Any]):
+    deadJobs = DeadJobOut(many=True)
+    pages = PagesOut()
+
+
+class RequeuedOut(serializers.Serializer[Any]):
+    """`leftCount` cannot be sent any more, or were not dead. `isComplete`: else ask again, there are more."""
+
+    requeuedCount = serializers.IntegerField(source="moved")
+    leftCount = serializers.IntegerField(source="left")
+    isComplete = serializers.BooleanField(source="is_complete")
+
+
+class DiscardedOut(serializers.Serializer[Any]):
+    discardedCount = serializers.IntegerField(source="moved")
+    leftCount = serializers.IntegerField(source="left")
+
+
+class DeletedOut(serializers.Serializer[Any]):
+    """`isComplete`: else ask again, there are more."""
+
+    deletedCount = serializers.IntegerField(source="moved")
+    isComplete = serializers.BooleanField(source="is_complete")
+
+
+class LetterCountsOut(serializers.Serializer[Any]):
+    """channel -> consumer -> how many."""
+
+    counts = serializers.DictField(child=serializers.DictField(child=serializers.IntegerField()))
+
+
+def message_url(letter: DeadLetter, message: Message) -> str:
+    return f"/channel/{letter.channel.public_id}/message/{message.message_id}"
