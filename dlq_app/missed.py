@@ -11,8 +11,10 @@ from dlq_app.walk import Walk
 # With a consumer's id: two that look at once would both find nothing, and both make a job.
 TURN_LOCK = 7_007 << 40
 
-# Along message_by_channel; whether there is a job is asked by job_by_message. What waits for fan-out is not missed:
-# it is dispatched in the transaction that makes its jobs. A message is held, as it may be about to be expunged.
+# Along message_by_channel; whether there is a job is asked by job_by_message, message by message. NOT EXISTS would be
+# planned as a join with all jobs of the consumer: by statistics it has none, but the operation is making them.
+# What waits for fan-out is not missed: it is dispatched in the transaction that makes its jobs. A message is held, as
+# it may be about to be expunged.
 MISSED = Walk(
     kind="deliver_missed",
     last="SELECT coalesce(max(id), 0) FROM message WHERE channel_id = %(channel_id)s",
@@ -29,7 +31,8 @@ MISSED = Walk(
     SELECT l.id, l.id AS message_id, l.received_at AS at, l.priority, l.partition FROM looked_at l
     WHERE l.status = 101 AND l.expunged_at IS NULL AND l.received_at >= %(from)s::timestamptz
       AND (%(to)s::timestamptz IS NULL OR l.received_at < %(to)s::timestamptz)
-      AND NOT EXISTS (SELECT FROM delivery_job j WHERE j.message_id = l.id AND j.consumer_id = %(consumer_id)s)
+      AND (SELECT j.id FROM delivery_job j WHERE j.message_id = l.id AND j.consumer_id = %(consumer_id)s LIMIT 1)
+          IS NULL
     ORDER BY l.id LIMIT %(most)s
     """,
     made="""

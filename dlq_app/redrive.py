@@ -21,7 +21,7 @@ from dlq_app.pace import Clock, database_now, paced
 from dlq_app.requeue import requeue
 
 # A filter that finds little still ends its steps: open letters looked at by one.
-MOST_LOOKED_AT = 20_000
+MOST_LOOKED_AT = 5_000
 # What counters are kept by; for anything else letters are counted themselves.
 _COUNTED_BY = {"channel_id", "consumer_id", "reason"}
 # As small as the registry: what is folded, and the deltas of the last seconds.
