@@ -42,8 +42,8 @@ OWN = {
     "MIN_SCHEDULE_DELAY_MINUTES": "0",
 }
 WIPE: LiteralString = (
-    "TRUNCATE message, message_key, scheduled_message, delivery_job, delivery_attempt, counter, counter_delta"
-    " RESTART IDENTITY"
+    "TRUNCATE message, message_key, scheduled_message, delivery_job, delivery_attempt, counter, counter_delta,"
+    " dead_letter, dead_letter_act, operation RESTART IDENTITY"
 )
 
 
@@ -128,6 +128,14 @@ class Broker:
     def get(self, path: str) -> int:
         """The status of a GET with the API key."""
         return self._call("GET", path, None)[0]
+
+    def post(self, path: str, **fields: object) -> dict[str, Any]:
+        """What a POST with the API key is answered."""
+        status, said = self._call("POST", path, json.dumps(fields))
+        if status not in (200, 201, 202):
+            raise NotMeasured(f"POST {path} was answered {status}: {said.decode(errors='replace')}")
+        answer: dict[str, Any] = json.loads(said)
+        return answer
 
     def value(self, statement: LiteralString, **parameters: object) -> Any:
         """The first column of the first row; None if there is none."""

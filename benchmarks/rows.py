@@ -5,6 +5,8 @@ They are vacuumed as rows that have been there for a while are, so that autovacu
 
 from typing import LiteralString
 
+from psycopg import sql
+
 from benchmarks.broker import Broker, Channel
 
 A_STATEMENT = 50_000
@@ -18,6 +20,15 @@ JOBS: LiteralString = """
 INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, next_attempt_at)
 SELECT id, channel_id, %(consumer)s, 0, now() + make_interval(secs => %(wait)s::float8)
 FROM message WHERE channel_id = %(channel)s ORDER BY id LIMIT %(count)s
+"""
+TRIED: LiteralString = """
+INSERT INTO delivery_attempt (job_id, attempt, status_code, reason, answer, duration_ms)
+SELECT id, 1, 503, 'http_5xx', 'out of order: ' || id, 5 FROM delivery_job WHERE consumer_id = %(consumer)s
+"""
+DEAD: LiteralString = """
+UPDATE delivery_job SET status = 1004, reason = 'http_5xx', attempt = 1, failures = 1, status_changed_at = now()
+WHERE id IN (SELECT id FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1001 AND next_attempt_at IS NULL
+             ORDER BY id LIMIT %(most)s)
 """
 SCHEDULED: LiteralString = """
 INSERT INTO scheduled_message
@@ -45,6 +56,18 @@ def add_jobs(broker: Broker, channel: Channel, count: int, wait_seconds: float |
     broker.database.execute(JOBS, told)
     broker.database.execute(WITH_TRIGGERS)
     broker.database.execute("VACUUM (ANALYZE) delivery_job")
+
+
+def add_dead(broker: Broker, channel: Channel, count: int) -> None:
+    """Jobs that died of their first try, with their letters."""
+    add_messages(broker, channel, count)
+    add_jobs(broker, channel, count)
+    told = {"consumer": channel.consumers[0], "most": A_STATEMENT}
+    broker.database.execute(TRIED, told)
+    while broker.database.execute(DEAD, told).rowcount:
+        pass
+    for table in ("delivery_job", "delivery_attempt", "dead_letter"):
+        broker.database.execute(sql.SQL("VACUUM (ANALYZE) {}").format(sql.Identifier(table)))
 
 
 def add_scheduled(broker: Broker, channel: Channel, first: int, last: int) -> None:

@@ -16,6 +16,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    # Before letters by their ids.
+    path("", include("dlq_app.api.operation_urls")),
     # Before the core's: a job's address can do more there.
     path("", include("dlq_app.api.urls")),
     path("", include("channels_app.api.urls")),

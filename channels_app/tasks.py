@@ -157,13 +157,14 @@ def bury_gone() -> None:
 @shared_task(name="channels_app.run_operation", **RETRIED)
 def run_operation(operation_id: int) -> None:
     """One at a time, for about a second. Who finds another at work leaves it to him, and to the sweep."""
+    rest_seconds = 0.0
     with only_one(OPERATION_LOCK + operation_id, patience_seconds=LAST_LOOK_SECONDS) as is_ours:
         if is_ours:
-            runner.run(operation_id, seconds=OPERATION_SECONDS)
+            rest_seconds = runner.run(operation_id, seconds=OPERATION_SECONDS)
     doorbell().answer(operation_bell(operation_id))
     # Not at its end yet, or resumed while the bell still hung.
     if is_ours and Operation.objects.filter(pk=operation_id).open().exists():
-        ring_operation(operation_id)
+        ring_operation(operation_id, rest_seconds)
 
 
 @shared_task(name="channels_app.run_operations", **RETRIED)

@@ -13,11 +13,17 @@ class DeadLettersConfig(AppConfig):
     verbose_name = "Dead letters"
 
     def ready(self) -> None:
-        """Counters are checked with the core's own."""
+        """Counters are checked, and long acts run, with the core's own."""
         # Not before the apps are loaded.
         from channels_app import counts  # noqa: PLC0415
         from channels_app.models import CounterKind  # noqa: PLC0415
+        from channels_app.operations import kinds  # noqa: PLC0415
+        from dlq_app.missed import DeliverMissed  # noqa: PLC0415
         from dlq_app.models.dead_letter import LetterStatus  # noqa: PLC0415
+        from dlq_app.redrive import Redrive  # noqa: PLC0415
+        from dlq_app.replay import Replay  # noqa: PLC0415
 
         counts.COUNTED += [COUNTED, HAPPENED]
         counts.NAMES[CounterKind.DEAD_LETTER] = LetterStatus
+        for kind in (Redrive(), Replay(), DeliverMissed()):
+            kinds.register(kind)

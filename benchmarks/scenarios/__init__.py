@@ -8,6 +8,7 @@ from benchmarks.scenarios import (
     batch,
     claim,
     counts,
+    dead,
     deliver,
     hang,
     idle,
@@ -34,4 +35,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "memory": memory.run,
     "schedule": schedule.run,
     "pull": pull.run,
+    "dead": dead.run,
 }

@@ -12,20 +12,24 @@ class UnknownKind(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """What one batch came to, and the last row it has looked at."""
+    """What one batch came to, and the last row it has looked at. A kind that is paced says when it may go on."""
 
     cursor: int
     done: int = 0
     failed: int = 0
     is_last: bool = False
+    rest_seconds: float = 0.0
 
 
 class Kind(Protocol):
-    """The rows are changed in the transaction in which the runner moves the cursor: nothing slow, nothing else."""
+    """The rows are changed in the transaction in which the runner moves the cursor: nothing slow, nothing else.
+
+    What would take too long to count is None.
+    """
 
     name: str
 
-    def count(self, operation: Operation) -> int: ...
+    def count(self, operation: Operation) -> int | None: ...
 
     def step(self, operation: Operation) -> Step: ...
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from psycopg_pool import PoolTimeout
 
 from channels_app.models import Operation, OperationStatus
-from channels_app.operations.kinds import kind_of
+from channels_app.operations.kinds import Step, kind_of
 
 log = structlog.get_logger(__name__)
 
@@ -19,15 +19,17 @@ log = structlog.get_logger(__name__)
 INFRASTRUCTURE = (OperationalError, InterfaceError, psycopg.OperationalError, PoolTimeout, TimeoutError)
 
 
-def run(operation_id: int, *, seconds: float) -> None:
-    """For about so long: others wait for the thread."""
+def run(operation_id: int, *, seconds: float) -> float:
+    """For about so long, as others wait for the thread, or until it has to rest; says for how many seconds."""
     deadline = time.monotonic() + seconds
-    while run_step(operation_id) and time.monotonic() < deadline:
-        pass
+    while step := run_step(operation_id):
+        if step.rest_seconds or time.monotonic() >= deadline:
+            return step.rest_seconds
+    return 0.0
 
 
-def run_step(operation_id: int) -> bool:
-    """One batch; says whether there may be more."""
+def run_step(operation_id: int) -> Step | None:
+    """One batch; None if there is no more."""
     try:
         _begin(operation_id)
         with transaction.atomic():
@@ -38,7 +40,7 @@ def run_step(operation_id: int) -> bool:
     except Exception as error:  # whatever it is, somebody must see it, and the next sweep must not meet it again
         log.exception("operation.failed", operation=operation_id)
         Operation.objects.filter(pk=operation_id).fail(_told(error))
-        return False
+        return None
 
 
 def _told(error: Exception) -> str:
@@ -63,16 +65,16 @@ def _count(operation: Operation) -> int | None:
         return None
 
 
-def _step(operation: Operation) -> bool:
+def _step(operation: Operation) -> Step | None:
     row = Operation.objects.filter(pk=operation.pk)
     if operation.status == OperationStatus.STOPPING:
         row.stop()
         log.info("operation.stopped", operation=operation.public_id)
     if operation.status != OperationStatus.RUNNING:
-        return False
+        return None
     step = kind_of(operation).step(operation)
     row.advance(cursor=step.cursor, done=step.done, failed=step.failed)
     if step.is_last:
         row.finish()
         log.info("operation.done", operation=operation.public_id)
-    return not step.is_last
+    return None if step.is_last else step

@@ -50,6 +50,9 @@ WITH kept AS (
     UNION ALL
     SELECT 4, channel_id, partition, status, '', count(*) FROM delivery_job WHERE partition <> 0
     GROUP BY channel_id, partition, status
+    UNION ALL
+    SELECT 5, channel_id, consumer_id, CASE WHEN resolution IS NULL THEN 1 ELSE 2 END, reason, count(*)
+    FROM dead_letter GROUP BY 2, 3, 4, 5
 )
 (TABLE kept EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE kept)
 """

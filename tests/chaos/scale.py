@@ -19,6 +19,9 @@ class Scale:
     release_per_second: float | None
     # Jobs for consumers that ask.
     pulled: int
+    # Dead letters that are queued again, and how fast, so that a blow falls in their midst.
+    letters: int
+    letters_per_second: float
 
 
 SHORT = Scale(
@@ -31,6 +34,8 @@ SHORT = Scale(
     burst=300,
     release_per_second=150,
     pulled=1_000,
+    letters=300,
+    letters_per_second=60,
 )
 LONG = Scale(
     500,
@@ -42,4 +47,6 @@ LONG = Scale(
     burst=10_000,
     release_per_second=None,
     pulled=20_000,
+    letters=10_000,
+    letters_per_second=1_000,
 )

@@ -281,7 +281,7 @@ def test_a_batch_ends_at_the_rows_it_looks_at(
         make_scheduled(channel, shop, f"m{number}", priority=number % 4)
     operation = begun(post(api, "cancel", {"filter": {"priority": 1}}))
 
-    steps = [runner.run_step(operation.pk) for _ in range(4)]
+    steps = [runner.run_step(operation.pk) is not None for _ in range(4)]
 
     assert steps == [True, True, True, False]
     assert with_status(ScheduledStatus.CANCELLED) == {"m1", "m5", "m9"}

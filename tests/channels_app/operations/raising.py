@@ -1,5 +1,7 @@
 """An operation for tests: it raises the priority of a channel's messages by one, two at a time."""
 
+from dataclasses import replace
+
 from django.db import OperationalError
 from django.db.models import F
 
@@ -36,6 +38,15 @@ class Uncountable(Raise):
 
     def count(self, operation: Operation) -> int:
         raise OperationalError("it took too long")
+
+
+class Resting(Raise):
+    """After each step, for half a minute."""
+
+    name = "resting"
+
+    def step(self, operation: Operation) -> Step:
+        return replace(super().step(operation), rest_seconds=30.0)
 
 
 def registered(kind: Raise) -> Raise:

@@ -14,7 +14,7 @@ from channels_app.operations import acts, runner
 from channels_app.operations.bell import operation_bell
 from tests.acceptance.servers import wait_until
 from tests.channels_app.messages import make_messages
-from tests.channels_app.operations.raising import Raise, Uncountable, priorities, registered, start
+from tests.channels_app.operations.raising import Raise, Resting, Uncountable, priorities, registered, start
 from tests.channels_app.registry import make_channel
 
 pytestmark = pytest.mark.django_db
@@ -161,6 +161,20 @@ def test_the_task_runs_it_and_leaves_what_has_ended(channel: Channel, kind: Rais
     tasks.run_operation(operation.pk)
 
     assert (again(operation).status, priorities()) == (OperationStatus.DONE, [1] * 5)
+
+
+def test_a_kind_that_must_rest_is_left_alone_until_then(channel: Channel, redis_client: redis.Redis) -> None:
+    kind = registered(Resting())
+    operation = start(channel, "resting")
+
+    assert runner.run(operation.pk, seconds=20) == 30
+    assert (again(operation).done, kind.steps) == (2, 1)
+    tasks.run_operation(operation.pk)
+
+    assert (again(operation).done, kind.steps) == (4, 2)
+    later = f"{operation_bell(operation.pk).key.removesuffix('0.0')}[1-9]*"
+    wait_until(lambda: bool(redis_client.keys(later)), 20)
+    assert not redis_client.exists(operation_bell(operation.pk).key)
 
 
 @pytest.mark.django_db(transaction=True)
