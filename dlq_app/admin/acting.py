@@ -18,8 +18,3 @@ def discard(letters: Sequence[DeadLetter], *, by: str, note: str) -> None:
 def clear(*, consumer_id: int, by: str, note: str) -> services.Acted:
     """What is open of a consumer now."""
     return services.discard_all(letters=LetterFilter(consumer_id=consumer_id).letters(), by=by, note=note)
-
-
-def highest_open() -> int | None:
-    """What enters later is not meant."""
-    return DeadLetter.objects.open().order_by("-pk").values_list("pk", flat=True).first()

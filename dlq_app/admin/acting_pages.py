@@ -21,11 +21,11 @@ from channels_app.admin.engine import FROM_PAGE
 from channels_app.admin.links import address, listed
 from channels_app.admin.pages import Question
 from channels_app.models import Consumer
-from dlq_app import overview, services
+from dlq_app import overview, redrive, services
 from dlq_app.admin import acting, deeds
 from dlq_app.admin.asking import CONSUMER, meant
 from dlq_app.admin.editing import EditForm
-from dlq_app.admin.redriving import how_many, start_redrive
+from dlq_app.admin.redriving import how_many
 from dlq_app.errors import NothingToEdit
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
@@ -130,7 +130,7 @@ class ActingAdmin(EndlessListAdmin):
     def _redrive(self, request: HttpRequest, asked: LetterFilter, told: dict[str, Any]) -> HttpResponse:
         with transaction.atomic():
             by = request.user.get_username()
-            operation = start_redrive(asked, by=by, note=told["note"], rate=told["rate"])
+            operation = redrive.begin(chosen=asked, by=by, note=told["note"], per_second=told["rate"])
             self.log_change(request, operation, f"Started: {operation.kind}")
         self.message_user(request, f"Started: operation {operation}.", messages.SUCCESS)
         seen = request.user.has_perm("channels_app.view_operation")
