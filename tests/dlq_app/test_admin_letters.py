@@ -288,8 +288,9 @@ def test_all_that_match_are_requeued_by_an_operation(
     assert (operation.kind, operation.asked_by, operation.until) == ("redrive", "admin", last.pk)
     assert operation.parameters == {
         "filter": {"consumer_id": consumer.pk, "words": "away"},
+        "asked": {},
         "note": "mended",
-        "ratePerSecond": 50,
+        "rate_per_second": 50,
     }
     assert LogEntry.objects.get(content_type__model="operation").object_id == str(operation.pk)
 
