@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
+START_SECONDS, STOP_SECONDS = 60.0, 30.0
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Broker:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
-            process.wait(timeout=30)
+            _end(process)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,15 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not come"
         time.sleep(0.02)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """What does not stop when it is asked to is of no use to anybody any more."""
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _answers(client: httpx.Client) -> bool:

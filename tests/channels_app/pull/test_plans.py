@@ -49,6 +49,7 @@ def analyze() -> None:
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_lease_reads_what_it_takes(producer: Producer, is_known: bool) -> None:
+    filled(make_channel("old"), producer)
     analyze()
     consumer = filled(make_channel(), producer)
     if is_known:
@@ -60,6 +61,7 @@ def test_a_lease_reads_what_it_takes(producer: Producer, is_known: bool) -> None
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_the_look_after_those_who_wait_reads_a_row_for_each(producer: Producer, is_known: bool) -> None:
+    filled(make_channel("old"), producer)
     analyze()
     busy = filled(make_channel(), producer)
     idle = make_consumer(busy.channel, "idle", type="pull")
