@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -116,10 +117,11 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """What does not stop when it is asked to is of no use to anybody any more."""
+    """What does not stop when it is asked to is killed, and that is shown among the warnings."""
     try:
         process.wait(timeout=STOP_SECONDS)
     except subprocess.TimeoutExpired:
+        warnings.warn(f"{process.args!r} did not stop within {STOP_SECONDS:g} s", stacklevel=2)
         process.kill()
         process.wait()
 
