@@ -98,7 +98,8 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     FROM ended, clock WHERE s.id = ended.scheduled_id
 )
 SELECT (SELECT count(*) FROM ended WHERE reason IS NULL), (SELECT count(*) FROM ended WHERE reason IS NOT NULL),
-       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8) FROM ended, clock WHERE reason IS NULL),
+       (SELECT array_agg(extract(epoch FROM clock.now - due_at)::float8 ORDER BY due_at)
+        FROM ended, clock WHERE reason IS NULL),
        work.* FROM ({WHO}) AS work
 """  # noqa: S608
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import psycopg
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
+START_SECONDS, STOP_SECONDS = 60.0, 30.0
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Broker:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
-            process.wait(timeout=30)
+            _end(process)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,16 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not come"
         time.sleep(0.02)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """What does not stop when it is asked to is killed, and that is shown among the warnings."""
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        warnings.warn(f"{process.args!r} did not stop within {STOP_SECONDS:g} s", stacklevel=2)
+        process.kill()
+        process.wait()
 
 
 def _answers(client: httpx.Client) -> bool:
