@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +114,11 @@ class Broker:
         """A new channel with one consumer that asks."""
         return self._channel({"k": {"type": "pull"}})
 
-    def _channel(self, consumers: dict[str, dict[str, str]]) -> Channel:
+    def pushed(self, **fields: object) -> Channel:
+        """A new channel with one push consumer that is described so."""
+        return self._channel({"k": fields})
+
+    def _channel(self, consumers: Mapping[str, Mapping[str, object]]) -> Channel:
         self._made += 1
         name = f"bench-{self._made}"
         self._put(f"/producer/{PRODUCER}", {"token": PRODUCER_TOKEN})
@@ -165,7 +169,7 @@ class Broker:
                 start_new_session=True,
             )
 
-    def _put(self, path: str, body: dict[str, str]) -> None:
+    def _put(self, path: str, body: Mapping[str, object]) -> None:
         if self.get(path) == 200:
             return
         status, said = self._call("PUT", path, json.dumps(body))

@@ -1,6 +1,7 @@
 """The consumer that counts: a raw asyncio server in a process of its own.
 
-The path says how it answers: /ok/… at once, /slow/… one in a hundred after a second, /hang/… after 30 seconds.
+The path says how it answers: /ok/… at once, /slow/… one in a hundred after a second, /hang/… after 30 seconds,
+/fail/… at once that it cannot.
 GET /seen/ok/… tells the benchmark what came to /ok/….
 """
 
@@ -16,6 +17,7 @@ from typing import cast
 import uvloop
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+FAILURE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 12\r\n\r\nout of order"
 HANG_SECONDS = 30.0
 SLOW_SECONDS = 1.0
 SLOW_EVERY = 100
@@ -76,10 +78,11 @@ class Answering(asyncio.Protocol):
             return self._tell(self._seen[path.removeprefix(SEEN)].as_json())
         seen = self._seen[path]
         seen.note(head)
+        answer = FAILURE if path.startswith("/fail/") else ANSWER
         if wait := wait_seconds(path, len(seen.at)):
-            asyncio.get_running_loop().call_later(wait, self._write, ANSWER)
+            asyncio.get_running_loop().call_later(wait, self._write, answer)
         else:
-            self._write(ANSWER)
+            self._write(answer)
         return None
 
     def _tell(self, body: bytes) -> None:

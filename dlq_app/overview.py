@@ -1,4 +1,4 @@
-"""How the open letters stand: by cause, by whom, by age. No question reads more than a part of them, however many."""
+"""How the open letters stand: by whom, by age. No question reads more than a part of them, however many."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,29 +10,11 @@ from channels_app.models import CounterKind
 from dlq_app.filters import LetterFilter
 from dlq_app.models.dead_letter import LetterStatus
 
-# Causes are looked for among so many of the newest; who has no more open letters than this has them all.
-LOOKED_AT = 10_000
-MOST_CAUSES = 20
 MOST_CONSUMERS = 20
 HOURS = 24
 # A stretch of time with more is not counted: how far its ids reach tells about how many.
 MOST_COUNTED = 1_000
 
-_CAUSES = """
-WITH newest AS MATERIALIZED (
-    SELECT id, fingerprint FROM dead_letter WHERE resolution IS NULL ORDER BY id DESC LIMIT %s
-), cause AS MATERIALIZED (
-    SELECT fingerprint, max(id) AS last_id, count(*) AS count, sum(count(*)) OVER () AS looked_at
-    FROM newest GROUP BY fingerprint ORDER BY count(*) DESC, max(id) DESC LIMIT %s
-)
-SELECT cause.fingerprint, sample.reason, sample.error, cause.count, oldest.entered_at, sample.entered_at, looked_at
-FROM cause JOIN dead_letter sample ON sample.id = cause.last_id
-CROSS JOIN LATERAL (
-    SELECT l.entered_at FROM dead_letter l
-    WHERE l.fingerprint = cause.fingerprint AND l.resolution IS NULL ORDER BY l.id LIMIT 1
-) AS oldest
-ORDER BY cause.count DESC, cause.last_id DESC
-"""
 # As small as the registry, however many letters there are.
 _OPEN = """
 SELECT channel_id, consumer_id, reason, sum(count)::bigint AS count
@@ -75,29 +57,6 @@ _EVER = timedelta(days=365 * 100)
 
 
 @dataclass(frozen=True)
-class Cause:
-    """Letters with one fingerprint, told by the newest of them. `count` is of those that were looked at."""
-
-    fingerprint: int
-    reason: str
-    error: str
-    count: int
-    oldest_at: datetime
-    newest_at: datetime
-
-
-@dataclass(frozen=True)
-class Causes:
-    found: list[Cause]
-    looked_at: int
-
-    @property
-    def is_part(self) -> bool:
-        """Whether there may be more letters than were looked at."""
-        return self.looked_at >= LOOKED_AT
-
-
-@dataclass(frozen=True)
 class Holder:
     """A consumer with open letters."""
 
@@ -124,13 +83,6 @@ class Span:
     until: datetime
     count: int
     is_about: bool
-
-
-def causes() -> Causes:
-    with connection.cursor() as cursor:
-        cursor.execute(_CAUSES, [LOOKED_AT, MOST_CAUSES])
-        rows = cursor.fetchall()
-    return Causes([Cause(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0)
 
 
 def holders() -> Holders:

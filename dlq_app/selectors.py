@@ -1,7 +1,4 @@
-"""Reads of dead letters: one with its whole story, how many there are and where, and what they have in common."""
-
-from dataclasses import dataclass
-from datetime import datetime
+"""Reads of dead letters: one with its whole story, a consumer's, and how many there are and where."""
 
 from django.db import connection
 from django.db.models import Prefetch
@@ -14,10 +11,6 @@ from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter, DeadLetterAct
 from dlq_app.models.dead_letter import DeadLetterQuerySet
 
-# Groups are of the newest so many: a cause that counts is among them.
-MOST_LOOKED_AT = 50_000
-MOST_CAUSES = 50
-
 # What is folded and what is not yet, together: exact after every commit, and as small as the registry.
 _COUNTS = """
 SELECT channel.public_id, consumer.public_id, sum(count)
@@ -26,41 +19,6 @@ FROM (SELECT channel_id, consumer_id, count FROM counter WHERE kind = 5 AND stat
 JOIN channel ON channel.id = channel_id JOIN consumer ON consumer.id = consumer_id
 GROUP BY channel.public_id, consumer.public_id HAVING sum(count) <> 0 ORDER BY 1, 2
 """
-_CAUSES = """
-WITH chosen AS MATERIALIZED (
-    SELECT * FROM ({letters}) AS letter ORDER BY letter.id DESC LIMIT %s
-), cause AS MATERIALIZED (
-    SELECT fingerprint, count(*) AS count, max(id) AS newest, min(entered_at) AS first_at, max(entered_at) AS last_at
-    FROM chosen GROUP BY fingerprint ORDER BY count(*) DESC, fingerprint LIMIT %s
-)
-SELECT cause.fingerprint, sample.reason, sample.error, cause.count, cause.first_at, cause.last_at,
-       (SELECT count(*) FROM chosen)
-FROM cause JOIN chosen sample ON sample.id = cause.newest ORDER BY cause.count DESC, cause.fingerprint
-"""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Letters with one fingerprint: how many, what the newest says, and when the first and the last came in."""
-
-    fingerprint: int
-    reason: str
-    error: str
-    count: int
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True)
-class Causes:
-    """`looked_at`: of how many letters, the newest."""
-
-    causes: list[Cause]
-    looked_at: int
-
-    @property
-    def is_complete(self) -> bool:
-        return self.looked_at < MOST_LOOKED_AT
 
 
 def get_letter(job_id: str) -> DeadLetter:
@@ -102,13 +60,3 @@ def letter_counts() -> dict[str, dict[str, int]]:
         for channel, consumer, count in cursor.fetchall():
             counts.setdefault(channel, {})[consumer] = int(count)
     return counts
-
-
-def causes(chosen: LetterFilter) -> Causes:
-    """Those that explain most letters first."""
-    columns = ("id", "fingerprint", "reason", "error", "entered_at")
-    sql, parameters = chosen.letters().values(*columns).query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(_CAUSES.format(letters=sql), [*parameters, MOST_LOOKED_AT, MOST_CAUSES])
-        rows = cursor.fetchall()
-    return Causes([Cause(*row[:-1]) for row in rows], rows[0][-1] if rows else 0)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -12,8 +12,9 @@ from django.db import transaction
 from broker_project.lib.errors import BrokerError
 from channels_app.delivery.work import Work
 from channels_app.doorbell import ring_work
-from channels_app.models import DeliveryJob, JobStatus, Message
+from channels_app.models import DeliveryJob, JobStatus, Message, Operation
 from channels_app.models.consumer import ConsumerType, PullMode
+from dlq_app import redrive
 from dlq_app.discard import MOST, Discarded, discard
 from dlq_app.edit import Content, Edited, edit
 from dlq_app.errors import (
@@ -29,28 +30,35 @@ from dlq_app.errors import (
     PolledByIndex,
     RequeuedTooOften,
 )
+from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
 from dlq_app.models.dead_letter import DeadLetterQuerySet
 from dlq_app.requeue import Requeued, requeue
 
 log = structlog.get_logger(__name__)
 
-# Somebody waits for the answer; what is left then is done by asking again.
-MOST_SECONDS = 20.0
+# Somebody waits for the answer.
+MOST_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Acted:
-    """How many letters went, and how many stay as they were. `is_complete`: there was time to look at all of them."""
+    """How many letters went, and how many stay as they were. `is_complete`: there was time to look at all of them.
+
+    `rest`: who looks at the others.
+    """
 
     moved: int = 0
     left: int = 0
     is_complete: bool = False
+    rest: Operation | None = None
 
 
-def requeue_all(*, letters: DeadLetterQuerySet, by: str, note: str = "") -> Acted:
-    """In batches, each a transaction of its own. What cannot be sent any more stays."""
-    acted = _in_batches(letters, partial(_requeue_some, by=by, note=note))
+def requeue_all(*, chosen: LetterFilter, by: str, note: str = "") -> Acted:
+    """In batches, each a transaction of its own; an operation has the rest. What cannot be sent any more stays."""
+    acted = _in_batches(chosen.letters(), partial(_requeue_some, by=by, note=note))
+    if not acted.is_complete:
+        acted = replace(acted, rest=redrive.begin(chosen=chosen, by=by, note=note))
     log.info("dead_letters.requeued", count=acted.moved, left=acted.left, by=by, note=note)
     return acted
 
@@ -135,9 +143,10 @@ def _named(job_ids: Sequence[int], batch: Batch) -> Acted:
 
 
 def _hold(job_id: int, content: Content) -> DeadLetter:
-    """The job first, as everybody does; then the message, which must not be expunged meanwhile."""
-    job = DeliveryJob.objects.select_for_update().get(pk=job_id)
-    Message.objects.select_for_update().only("pk").get(pk=job.message_id)
+    """The message first, as whoever expunges it does; then the job, as everybody who resolves letters does."""
+    message = DeliveryJob.objects.filter(pk=job_id).values("message_id")
+    Message.objects.select_for_update().only("pk").get(pk__in=message)
+    DeliveryJob.objects.select_for_update().only("pk").get(pk=job_id)
     refusal = _why_not_resolved(job_id) or _why_not_edited(_letter(job_id), content)
     if refusal is not None:
         raise refusal

@@ -11,13 +11,14 @@ class SchedulingConfig(AppConfig):
     verbose_name = "Scheduling"
 
     def ready(self) -> None:
-        """Counters are checked, bulk acts run, and payloads expunged with the core's own."""
+        """Counters are checked, bulk acts run, payloads expunged and messages traced back with the core's own."""
         # Not before the apps are loaded.
-        from channels_app import counts, services  # noqa: PLC0415
+        from channels_app import counts, origins, services  # noqa: PLC0415
         from channels_app.models import CounterKind  # noqa: PLC0415
         from channels_app.operations import kinds  # noqa: PLC0415
         from scheduling_app.bulk import BulkCancel, BulkReschedule  # noqa: PLC0415
         from scheduling_app.models import ScheduledStatus  # noqa: PLC0415
+        from scheduling_app.selectors import origin_of  # noqa: PLC0415
         from scheduling_app.services import expunge_copy  # noqa: PLC0415
 
         counts.COUNTED.append(COUNTED)
@@ -25,3 +26,4 @@ class SchedulingConfig(AppConfig):
         kinds.register(BulkCancel())
         kinds.register(BulkReschedule())
         services.COPIES.append(expunge_copy)
+        origins.ORIGINS.append(origin_of)

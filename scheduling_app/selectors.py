@@ -6,7 +6,8 @@ from typing import Any
 
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.prepared import fetch
-from channels_app.models import Channel, MessageStatus
+from channels_app.models import Channel, Message, MessageStatus
+from channels_app.origins import Origin
 from channels_app.selectors import message_counts
 from scheduling_app import bulk
 from scheduling_app.errors import UnknownScheduledMessage
@@ -61,6 +62,16 @@ class PartitionStatus:
     depth: int
     oldest_due_at: datetime | None
     lag_seconds: float
+
+
+def origin_of(message: Message) -> Origin | None:
+    """The message for later that this one was."""
+    rows = ScheduledMessage.objects.filter(channel_id=message.channel_id, message_id=message.message_id)
+    row = rows.filter(status=ScheduledStatus.DISPATCHED).only("created_at", "scheduled_for").first()
+    if row is None:
+        return None
+    url = f"/channel/{message.channel.public_id}/scheduled-message/{message.message_id}"
+    return Origin(row.pk, row.created_at, row.scheduled_for, url)
 
 
 def messages_status(channel: Channel) -> MessagesStatus:

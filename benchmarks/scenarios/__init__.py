@@ -17,6 +17,7 @@ from benchmarks.scenarios import (
     neighbour,
     publish,
     pull,
+    retry,
     schedule,
     slow,
 )
@@ -36,4 +37,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "schedule": schedule.run,
     "pull": pull.run,
     "dead": dead.run,
+    "retry": retry.run,
 }

@@ -9,6 +9,7 @@ from django.db.models import Prefetch, QuerySet
 from channels_app.admin.states import of_consumer, written
 from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message
 from channels_app.models.consumer import ConsumerType, PullMode
+from channels_app.origins import origin_of
 from channels_app.reasons import Reason
 
 MOST_JOBS = 100
@@ -80,6 +81,8 @@ def stories(message: Message) -> list[JobStory]:
 
 def beginning(message: Message) -> Iterator[Moment]:
     since = message.received_at
+    if origin := origin_of(message):
+        yield Moment("scheduled", "info", f"Asked for, to go on {stamp(origin.scheduled_for)}.", origin.asked_at, since)
     yield Moment("accepted", "info", f"Stored, from producer {message.producer}.", since)
     if message.dispatched_at is not None:
         yield Moment("dispatched", "info", "Its jobs were made.", message.dispatched_at, since)

@@ -1,10 +1,14 @@
 """What brings work back when nobody rang: due retries, leases that ran out. Each drains what there is."""
 
+import structlog
 from django.db import connection, transaction
 
 from broker_project.lib.prepared import fetch
 from channels_app.delivery.work import WHO, Work
 from channels_app.metrics.activity import count_moved
+from channels_app.reasons import ADVICE, Reason
+
+log = structlog.get_logger(__name__)
 
 MOST = 1_000
 POISON_LOSSES = 10
@@ -19,7 +23,7 @@ WITH due AS MATERIALIZED (
 ), made AS (
     UPDATE delivery_job SET next_attempt_at = NULL FROM due WHERE delivery_job.id = due.id RETURNING consumer_id
 )
-SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
+SELECT (SELECT count(*) FROM made), NULL::bigint[], work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
 # A lease that ran out while a worker sent the job is a worker lost, not a failure of the consumer; ten in a row, and
@@ -38,11 +42,11 @@ WITH late AS MATERIALIZED (
     UPDATE delivery_job SET lease_until = NULL, losses = losses + 1, status_changed_at = now(),
            status = CASE WHEN losses + 1 >= %s::int THEN 1004 ELSE 1001 END,
            reason = CASE WHEN losses + 1 >= %s::int THEN 'poison' ELSE reason END
-    FROM lost WHERE delivery_job.id = lost.id RETURNING delivery_job.id, attempt, consumer_id
+    FROM lost WHERE delivery_job.id = lost.id RETURNING delivery_job.id, attempt, consumer_id, status
 ), kept AS (
     INSERT INTO delivery_attempt (job_id, attempt, reason, duration_ms) SELECT id, attempt, 'worker_lost', 0 FROM made
 )
-SELECT (SELECT count(*) FROM made), work.* FROM ({WHO}) AS work
+SELECT (SELECT count(*) FROM made), (SELECT array_agg(id) FROM made WHERE status = 1004), work.* FROM ({WHO}) AS work
 """  # noqa: S608
 
 _FOLD = """
@@ -134,8 +138,10 @@ def _fold_some() -> int:
 def _drain(sweep: str, statement: str, parameters: list[int]) -> Work:
     work = Work()
     while True:
-        moved, *who = fetch(statement, parameters)[0]
+        moved, poison, *who = fetch(statement, parameters)[0]
         count_moved(sweep, moved)
+        if poison:
+            log.warning("delivery.dead", jobs=poison, reason=Reason.POISON.value, advice=ADVICE[Reason.POISON])
         work |= Work.of(*who)
         if moved < MOST:
             return work

@@ -132,7 +132,7 @@ class DeadLetterAdmin(ActingAdmin):
         shown = {
             "acts": self._acts_on_one(request, letter),
             "engine": story.standing(letter),
-            "story": timeline.story(job, letter.message.received_at),
+            "moments": [*timeline.beginning(letter.message), *timeline.story(job, letter.message.received_at).moments],
             "history": list(story.history(letter.job.letter_acts.order_by("pk"))),
             "sent": letter.message,
             "payload": _payload(letter.message),

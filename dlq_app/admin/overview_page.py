@@ -13,6 +13,8 @@ from channels_app.admin.links import listed
 from channels_app.admin.navigation import Page
 from dlq_app import overview
 from dlq_app.admin.asking import AGE, AGES, CAUSE, CHANNEL, CONSUMER
+from dlq_app.causes import causes
+from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
 
 VIEW = "dlq_app.view_deadletter"
@@ -36,11 +38,11 @@ def overview_view(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm(VIEW):
         raise PermissionDenied
     growth, ages = overview.growth_and_age(timezone.now())
-    causes, holders = overview.causes(), overview.holders()
+    found, holders = causes(LetterFilter()), overview.holders()
     shown = {
         "title": "Dead letters: overview",
-        "causes": [{"cause": cause, "url": listed(DeadLetter, **{CAUSE: cause.fingerprint})} for cause in causes.found],
-        "looked_at": overview.LOOKED_AT if causes.is_part else None,
+        "causes": [{"cause": cause, "url": listed(DeadLetter, **{CAUSE: cause.fingerprint})} for cause in found.found],
+        "looked_at": None if found.is_complete else found.looked_at,
         "holders": [_holder(holder) for holder in holders.first],
         "most_holders": overview.MOST_CONSUMERS if len(holders.first) == overview.MOST_CONSUMERS else None,
         "total": holders.total,

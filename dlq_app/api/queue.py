@@ -19,7 +19,8 @@ from channels_app.models import Consumer, DeliveryJob
 from channels_app.selectors import get_channel, get_consumer, get_job
 from dlq_app import selectors, services
 from dlq_app.api.permissions import ACT, CLEAR, OpensLetters, OpensOwnLetters, who_acts
-from dlq_app.api.shapes import DeadJobOut, DeadJobsOut, DeletedOut, LetterCountsOut, NoteIn, RequeuedOut, refusal
+from dlq_app.api.shapes import DeadJobOut, DeadJobsOut, DeletedOut, LetterCountsOut, NoteIn, RequeuedAllOut, refusal
+from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
 
 STAYS: dict[Any, Any] = {
@@ -49,14 +50,14 @@ class DeadLetterQueueView(APIView):
     @extend_schema(
         operation_id="requeueDeadJobs",
         request=RequeueIn,
-        responses={202: RequeuedOut, **UNREADABLE},
+        responses={202: RequeuedAllOut, **UNREADABLE},
         tags=["dead letters"],
     )
     def post(self, request: Request, channel_id: str, consumer_id: str) -> Response:
         """Queue all dead jobs of a consumer again. By a manager, or with the consumer's own token as `requeue`."""
         note, by = _note(request), who_acts(request, channel_id, consumer_id)
-        letters = selectors.letters_of(_consumer(channel_id, consumer_id))
-        return Response(RequeuedOut(services.requeue_all(letters=letters, by=by, note=note)).data, status=202)
+        chosen = LetterFilter(consumer_id=_consumer(channel_id, consumer_id).pk)
+        return Response(RequeuedAllOut(services.requeue_all(chosen=chosen, by=by, note=note)).data, status=202)
 
     @extend_schema(operation_id="clearDeadJobs", responses=DeletedOut, tags=["dead letters"])
     def delete(self, request: Request, channel_id: str, consumer_id: str) -> Response:

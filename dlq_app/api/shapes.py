@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
 from broker_project.api.fields import In, Text
 from channels_app.api.jobs import ContentOut, TriedOut
 from channels_app.api.shapes import PagesOut
 from channels_app.models import JobStatus, Message
+from channels_app.origins import Origin, origin_of
 from channels_app.reasons import ADVICE, Reason
-from dlq_app import selectors
 from dlq_app.api.queries import as_hex
+from dlq_app.causes import Cause, Causes
 from dlq_app.models import Act, DeadLetter, DeadLetterAct, Resolution
+from dlq_app.services import Acted
 
 MAX_NOTE = 1_000
 
@@ -80,6 +82,15 @@ class SentOut(ContentOut):
     expungedAt = serializers.DateTimeField(source="expunged_at", allow_null=True)
 
 
+class OriginOut(serializers.Serializer[Origin]):
+    """The message for later that it was."""
+
+    id = serializers.CharField(source="row_id")
+    askedAt = serializers.DateTimeField(source="asked_at")
+    scheduledFor = serializers.DateTimeField(source="scheduled_for")
+    scheduledMessageUrl = serializers.CharField(source="url")
+
+
 class LetterStoryOut(LetterOut):
     """A letter with its message, every try, and all that was done about it. `resolution` is null while it is open."""
 
@@ -92,8 +103,14 @@ class LetterStoryOut(LetterOut):
     note = serializers.CharField()
     editedMessageUrl = serializers.SerializerMethodField()
     message = SentOut()
+    scheduled = serializers.SerializerMethodField()
     tries = TriedOut(many=True, source="job.attempts")
     history = ActOut(many=True, source="job.letter_acts")
+
+    @extend_schema_field(OriginOut(allow_null=True))
+    def get_scheduled(self, letter: DeadLetter) -> Any:
+        origin = origin_of(letter.message)
+        return OriginOut(origin).data if origin else None
 
     def get_editedMessageUrl(self, letter: DeadLetter) -> str | None:
         return message_url(letter, letter.edited_message) if letter.edited_message else None
@@ -104,7 +121,7 @@ class LettersOut(serializers.Serializer[Any]):
     pages = PagesOut()
 
 
-class CauseOut(serializers.Serializer[selectors.Cause]):
+class CauseOut(serializers.Serializer[Cause]):
     """`error` is that of the newest."""
 
     fingerprint = serializers.SerializerMethodField()
@@ -115,17 +132,17 @@ class CauseOut(serializers.Serializer[selectors.Cause]):
     firstAt = serializers.DateTimeField(source="first_at")
     lastAt = serializers.DateTimeField(source="last_at")
 
-    def get_fingerprint(self, cause: selectors.Cause) -> str:
+    def get_fingerprint(self, cause: Cause) -> str:
         return as_hex(cause.fingerprint)
 
-    def get_advice(self, cause: selectors.Cause) -> str:
+    def get_advice(self, cause: Cause) -> str:
         return ADVICE[Reason(cause.reason)]
 
 
-class CausesOut(serializers.Serializer[selectors.Causes]):
+class CausesOut(serializers.Serializer[Causes]):
     """`isComplete`: all letters were looked at; else the newest, `lookedAt` of them."""
 
-    result = CauseOut(many=True, source="causes")
+    result = CauseOut(many=True, source="found")
     lookedAt = serializers.IntegerField(source="looked_at")
     isComplete = serializers.BooleanField(source="is_complete")
 
@@ -155,12 +172,21 @@ class DeadJobsOut(serializers.Serializer[Any]):
     pages = PagesOut()
 
 
-class RequeuedOut(serializers.Serializer[Any]):
-    """`leftCount` cannot be sent any more, or were not dead. `isComplete`: else ask again, there are more."""
+class RequeuedOut(serializers.Serializer[Acted]):
+    """`leftCount` cannot be sent any more, or were not dead."""
 
     requeuedCount = serializers.IntegerField(source="moved")
     leftCount = serializers.IntegerField(source="left")
+
+
+class RequeuedAllOut(RequeuedOut):
+    """`operationUrl`: where there are very many, an operation looks at the rest."""
+
     isComplete = serializers.BooleanField(source="is_complete")
+    operationUrl = serializers.SerializerMethodField()
+
+    def get_operationUrl(self, acted: Acted) -> str | None:
+        return f"/operations/{acted.rest.public_id}" if acted.rest else None
 
 
 class DiscardedOut(serializers.Serializer[Any]):

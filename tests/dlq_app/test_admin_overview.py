@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from channels_app.models import Consumer, Producer
-from dlq_app import overview
+from dlq_app import causes, overview
+from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.channels_app.test_admin_messages import plan
@@ -48,20 +49,20 @@ def test_letters_are_grouped_by_cause_and_the_biggest_comes_first(consumer: Cons
     dead(consumer, producer, 1, reason="timeout", error="no answer after 31 s", ago=3 * DAY)
     dead(consumer, producer, 1, reason="timeout", error="no answer after 32 s")
 
-    found = overview.causes()
+    found = causes.causes(LetterFilter())
 
     assert [(cause.reason, cause.error, cause.count) for cause in found.found] == [
         ("timeout", "no answer after 32 s", 2),
         ("dns", "unknown name", 1),
     ]
-    assert timezone.now() - found.found[0].oldest_at > 2 * DAY
-    assert (found.looked_at, found.is_part) == (3, False)
+    assert timezone.now() - found.found[0].first_at > 2 * DAY
+    assert (found.looked_at, found.is_complete) == (3, True)
 
 
 def test_the_page_says_when_it_has_looked_at_a_part_only(
     admin_client: Client, consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "LOOKED_AT", 2)
+    monkeypatch.setattr(causes, "LOOKED_AT", 2)
     dead(consumer, producer, 3)
     assert "Of the newest 2 open letters" in see(admin_client).content.decode()
 
@@ -118,7 +119,7 @@ def test_the_overview_costs_the_same_however_many_letters(
 def test_a_resolved_letter_is_in_no_picture(consumer: Consumer, producer: Producer) -> None:
     dead(consumer, producer, 2)
     DeadLetter.objects.update(resolution="discarded", resolved_at=timezone.now())
-    assert overview.causes().found == []
+    assert causes.causes(LetterFilter()).found == []
     assert overview.holders().total == 0
     assert sum(span.count for span in overview.growth_and_age(timezone.now())[1]) == 0
 
@@ -137,7 +138,7 @@ def fill(consumer: Consumer, count: int = 20_000) -> None:
 
 
 def test_no_page_reads_all_letters(admin_client: Client, consumer: Consumer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "LOOKED_AT", 1_000)
+    monkeypatch.setattr(causes, "LOOKED_AT", 1_000)
     fill(consumer)
     listed = reverse("admin:dlq_app_deadletter_changelist")
     addresses = [

@@ -14,10 +14,12 @@ from channels_app.models import Consumer, DeliveryJob, JobStatus, Producer
 from channels_app.services import expunge
 from dlq_app.api import export
 from dlq_app.models import DeadLetter, DeadLetterAct
+from scheduling_app.dispatch import Lane, dispatch_batch
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, problem
 from tests.channels_app.staff import log_in
 from tests.dlq_app.letters import die, make_dead
+from tests.scheduling_app.later import make_scheduled
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +90,7 @@ def test_a_consumer_queues_all_its_dead_jobs_again_with_its_token(
     answer = stranger.post(QUEUE, "requeue=mine", content_type=FORM)
 
     assert answer.status_code == 202, answer.content
-    assert answer.json() == {"requeuedCount": 2, "leftCount": 0, "isComplete": True}
+    assert answer.json() == {"requeuedCount": 2, "leftCount": 0, "isComplete": True, "operationUrl": None}
     assert set(DeliveryJob.objects.values_list("status", flat=True)) == {JobStatus.QUEUED}
     assert DeadLetterAct.objects.filter(act="requeued", by="consumer billing of orders").count() == 2
     assert not counts.check().total
@@ -300,6 +302,20 @@ def test_one_letter_tells_its_whole_story(api: Client, consumer: Consumer, produ
         ("requeued", "again"),
         ("entered", ""),
     ]
+
+
+def test_a_letter_tells_which_message_for_later_it_was(api: Client, consumer: Consumer, producer: Producer) -> None:
+    later = make_scheduled(consumer.channel, producer, "later", scheduled_for=timezone.now())
+    dispatch_batch(Lane(consumer.channel_id, later.partition))
+    job = DeliveryJob.objects.get()
+    die(job)
+    now = make_dead(consumer, producer)
+
+    origin = api.get(f"/dead-letters/{job.pk}").json()["scheduled"]
+
+    assert (origin["id"], origin["scheduledMessageUrl"]) == (str(later.pk), "/channel/orders/scheduled-message/later")
+    assert api.get(origin["scheduledMessageUrl"]).json()["scheduledFor"] == origin["scheduledFor"]
+    assert api.get(f"/dead-letters/{now.job_id}").json()["scheduled"] is None
 
 
 @pytest.mark.parametrize("job_id", ["0", "none", "99999999999999999999", "12345678"])

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from broker_project.lib.errors import BrokerError
 from channels_app import counts
-from channels_app.models import DeliveryJob, JobStatus
+from channels_app.models import DeliveryJob, JobStatus, Message
+from channels_app.services import expunge
 from dlq_app.discard import discard
+from dlq_app.edit import Content
+from dlq_app.errors import MessageExpunged
 from dlq_app.models import DeadLetter, DeadLetterAct, Resolution
 from dlq_app.requeue import requeue
+from dlq_app.services import edit_and_send
 from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.dlq_app.letters import make_dead
@@ -80,3 +85,33 @@ def test_the_first_to_get_a_letter_resolves_it(
     assert DeliveryJob.objects.get().status == status
     assert DeadLetterAct.objects.exclude(act="entered").count() == 1
     assert not counts.check().total
+
+
+def test_an_edit_and_an_expunge_meet_on_the_message_and_none_waits_for_ever() -> None:
+    """The one holds the message and wants its jobs, the other must not do it the other way round."""
+    letter = make_dead(make_consumer(make_channel()), make_producer())
+    held = threading.Event()
+    refused: list[BrokerError] = []
+
+    def edit() -> None:
+        held.wait(10)
+        try:
+            edit_and_send(job=letter.job, content=Content(headers={}), by="anna")
+        except MessageExpunged as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=edit)
+    thread.start()
+    with transaction.atomic():
+        message = Message.objects.select_for_update().get()
+        held.set()
+        wait_until(lambda: waiting() == 1, 10)
+        # By then the other would hold the job.
+        DeliveryJob.objects.select_for_update(nowait=True).get()
+        expunge(message=message, by="bert")
+    thread.join()
+
+    assert len(refused) == 1
+    assert DeadLetter.objects.open().count() == 1

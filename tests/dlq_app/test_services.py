@@ -5,7 +5,9 @@ from structlog.testing import capture_logs
 
 from channels_app import counts
 from channels_app.models import Consumer, DeliveryJob, JobStatus, Producer
+from channels_app.operations import runner
 from dlq_app import selectors, services
+from dlq_app.causes import causes
 from dlq_app.discard import discard
 from dlq_app.errors import AlreadyResolved, NotDead
 from dlq_app.filters import LetterFilter
@@ -27,7 +29,7 @@ def test_all_letters_of_a_consumer_go_in_batches_and_others_stay(
     DeadLetter.objects.filter(pk=stuck.pk).update(times=11)
     other = make_dead(make_consumer(consumer.channel, "other"), producer)
 
-    acted = services.requeue_all(letters=selectors.letters_of(consumer), by="anna", note="mended")
+    acted = services.requeue_all(chosen=LetterFilter(consumer_id=consumer.pk), by="anna", note="mended")
 
     assert (acted.moved, acted.left, acted.is_complete) == (5, 1, True)
     assert {letter.pk for letter in DeadLetter.objects.open()} == {stuck.pk, other.pk}
@@ -36,16 +38,19 @@ def test_all_letters_of_a_consumer_go_in_batches_and_others_stay(
     assert not counts.check().total
 
 
-def test_when_time_runs_out_the_answer_says_that_there_is_more(
+def test_when_time_runs_out_an_operation_looks_at_the_rest(
     consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_dead(consumer, producer)
     monkeypatch.setattr(services, "MOST_SECONDS", -1.0)
 
-    acted = services.requeue_all(letters=selectors.letters_of(consumer), by="anna")
+    acted = services.requeue_all(chosen=LetterFilter(consumer_id=consumer.pk), by="anna")
 
     assert (acted.moved, acted.is_complete) == (0, False)
-    assert DeadLetter.objects.open().count() == 1
+    assert acted.rest is not None
+    runner.run(acted.rest.pk, seconds=5)
+    assert DeadLetter.objects.open().count() == 0
+    assert DeadLetterAct.objects.get(act="requeued").by == "anna"
 
 
 def test_a_discarded_letter_leaves_lists_and_counts_and_its_job_stays_dead(
@@ -109,9 +114,9 @@ def test_causes_are_grouped_by_fingerprint_the_most_frequent_first(consumer: Con
         make_dead(consumer, producer, reason="timeout", error=f"Timeout after {number} s")
     make_dead(make_consumer(make_channel("elsewhere")), producer)
 
-    found = selectors.causes(LetterFilter(channel_id=consumer.channel_id))
+    found = causes(LetterFilter(channel_id=consumer.channel_id))
 
-    assert [(cause.reason, cause.error, cause.count) for cause in found.causes] == [
+    assert [(cause.reason, cause.error, cause.count) for cause in found.found] == [
         ("timeout", "Timeout after 2 s", 3),
         ("dns", "Name or service not known", 1),
     ]

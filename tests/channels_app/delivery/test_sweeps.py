@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from structlog.testing import capture_logs
 
 from channels_app.delivery import sweeps
 from channels_app.models import Consumer, DeliveryJob
 from channels_app.pull import expiry
+from channels_app.reasons import ADVICE, Reason
 from tests.channels_app.messages import nodes_of, plan_of
 from tests.channels_app.registry import make_channel, make_consumer
 
@@ -74,3 +76,16 @@ def test_all_of_them_are_taken_back_in_batches(consumer: Consumer) -> None:
     assert work.push == {consumer.pk}
     assert DeliveryJob.objects.filter(status=1001, losses=1).count() == LOST
     assert DeliveryJob.objects.filter(status=1002).count() == 1
+
+
+def test_a_job_that_lost_ten_workers_is_poison_and_its_death_is_told(consumer: Consumer) -> None:
+    fill(consumer, 2, 1002, PAST)
+    poison = DeliveryJob.objects.order_by("pk")[0]
+    DeliveryJob.objects.filter(pk=poison.pk).update(losses=sweeps.POISON_LOSSES - 1)
+
+    with capture_logs() as logs:
+        sweeps.take_back_lost()
+
+    [dead] = [line for line in logs if line["event"] == "delivery.dead"]
+    assert (dead["jobs"], dead["reason"], dead["advice"]) == ([poison.pk], "poison", ADVICE[Reason.POISON])
+    assert DeliveryJob.objects.get(status=1004) == poison
