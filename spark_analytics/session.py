@@ -1,0 +1,39 @@
+"""The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spark_analytics.java import java_home
+
+LOCAL = "local[2]"
+# Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
+SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.log.level": "ERROR",
+}
+
+
+def open_session(name: str = "broker") -> SparkSession:
+    """The one of this process; the first call takes ten seconds and more."""
+    master = os.environ.get("SPARK_MASTER") or LOCAL
+    os.environ["JAVA_HOME"] = str(java_home(Path(tempfile.gettempdir()) / f"broker-java-{os.getuid()}"))
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
