@@ -1,14 +1,15 @@
-"""A consumer that fails everything, at a thousand jobs a second: retries come at their times, and the dead are kept."""
+"""A consumer breaks and fails a thousand jobs a second: retries come at their times, and the dead are kept."""
 
 from typing import LiteralString
 
 from benchmarks.bench import Bench
-from benchmarks.broker import WORKERS
+from benchmarks.broker import WORKERS, Channel
 from benchmarks.errors import NotMeasured
 from benchmarks.figures import Figure, at_least, at_most
 
 PER_SECOND, A_REQUEST = 1_000, 50
-PATH = "/fail/storm"
+CALM, STORM = "/ok/storm", "/fail/storm"
+BREAK: LiteralString = "UPDATE consumer SET callback_url = %(url)s WHERE id = %(consumer)s"
 LETTERS: LiteralString = "SELECT count(*) FROM dead_letter WHERE channel_id = %(channel)s"
 # A try began so long before it ended; the one after it was due so long after that.
 LATE: LiteralString = """
@@ -30,9 +31,11 @@ def run(bench: Bench) -> list[Figure]:
     """Each job is tried, waits, is tried once more, and is dead: two thousand tries a second while both overlap."""
     broker, requests, wait = bench.broker, bench.size(60, 2) * PER_SECOND // A_REQUEST, bench.size(10, 1)
     policy = {"retries": 1, "initialSeconds": wait, "jitter": "none"}
-    url = bench.receiver.url(PATH)
-    channel = broker.pushed(callbackUrl=url, circuitBreaker=False, maxInFlight=500, retryPolicy=policy)
+    channel = broker.pushed(
+        callbackUrl=bench.receiver.url(CALM), circuitBreaker=False, maxInFlight=500, retryPolicy=policy
+    )
     with broker.running(*WORKERS):
+        _break(bench, channel)
         loaded = bench.load(channel, batch=A_REQUEST, requests=requests, per_second=PER_SECOND / A_REQUEST)
         if loaded.accepted != requests:
             raise NotMeasured(f"Of {requests} requests {loaded.accepted} were accepted: {loaded.statuses}")
@@ -46,3 +49,11 @@ def run(bench: Bench) -> list[Figure]:
         Figure("retry, failing into retry", "jobs/s", messages / loaded.seconds, target=at_least(0.95 * PER_SECOND)),
         Figure("retry, dead letters entered", "letters/s", entered, target=at_least(0.95 * PER_SECOND)),
     ]
+
+
+def _break(bench: Bench, channel: Channel) -> None:
+    """It was well before, and is known to take many at a time."""
+    messages = bench.size(2_000, 50)
+    bench.load(channel, requests=messages)
+    bench.broker.wait_until(lambda: bench.receiver.seen(CALM).count >= messages, "the calm before")
+    bench.broker.database.execute(BREAK, {"consumer": channel.consumers[0], "url": bench.receiver.url(STORM)})
