@@ -23,7 +23,7 @@ from channels_app.admin.pages import Question
 from channels_app.models import Consumer
 from dlq_app import overview, redrive, services
 from dlq_app.admin import acting, deeds
-from dlq_app.admin.asking import CONSUMER, meant
+from dlq_app.admin.asking import CONSUMER, is_number, meant
 from dlq_app.admin.editing import EditForm
 from dlq_app.admin.redriving import how_many
 from dlq_app.errors import NothingToEdit
@@ -141,7 +141,7 @@ class ActingAdmin(EndlessListAdmin):
         if not self.has_clear_permission(request):
             raise PermissionDenied
         asked = request.POST.get("consumer", "")
-        known = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 19 else 0
+        known = int(asked) if is_number(asked) else 0
         consumer = get_object_or_404(Consumer.objects.only("public_id"), pk=known)
         form = deeds.NoteForm(request.POST if "confirmed" in request.POST else None)
         if form.is_valid():

@@ -124,6 +124,11 @@ def _told(text: str) -> str:
     return cut(error or "No error was told", SHOWN_CHARACTERS) if error is not None else "No open letter has it"
 
 
+def is_number(text: str) -> bool:
+    """One that can be an id."""
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
