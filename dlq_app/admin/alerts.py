@@ -1,12 +1,15 @@
 """Alerts: what is too deep or too old now, and every episode there was, with who was told when."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.timesince import timesince
 from unfold.contrib.filters.admin import ChoicesRadioFilter, RadioFilter
 from unfold.decorators import display
 
@@ -22,6 +25,7 @@ from dlq_app.models import AlertKind, DeadLetter, DeadLetterAlert, DeadLetterPol
 
 # More would push the rest of the overview out of sight.
 MOST_SHOWN = 10
+MINUTE = timedelta(minutes=1)
 TONES = {"open": "danger", "over": "success"}
 
 
@@ -29,15 +33,25 @@ TONES = {"open": "danger", "over": "success"}
 class Shown:
     """An open alert on the overview; `url`: the channel's letters."""
 
-    alert: DeadLetterAlert
+    channel: Channel
     text: str
+    since: str
     url: str
 
 
 def open_alerts() -> list[Shown]:
     """The newest, and one more than are shown: whether it came says whether there are others."""
     rows = _named(DeadLetterAlert.objects.filter(ended_at__isnull=True)).order_by("-pk")[: MOST_SHOWN + 1]
-    return [Shown(alert, sentence(alert), listed(DeadLetter, **{CHANNEL: alert.channel_id})) for alert in rows]
+    return [
+        Shown(alert.channel, sentence(alert), _since(alert), listed(DeadLetter, **{CHANNEL: alert.channel_id}))
+        for alert in rows
+    ]
+
+
+def _since(alert: DeadLetterAlert) -> str:
+    now = timezone.now()
+    lasted = f", for {timesince(alert.began_at, now)}" if now - alert.began_at > MINUTE else ""
+    return f"Since {written(alert.began_at)}{lasted}"
 
 
 def sentence(alert: DeadLetterAlert) -> str:
@@ -60,14 +74,14 @@ class OpenFilter(RadioFilter):
 
 @admin.register(DeadLetterAlert)
 class DeadLetterAlertAdmin(EndlessListAdmin):
-    list_display = ("began_at", "channel_link", "state", "what", "ended_at", "began_told_at", "ended_told_at")
+    list_display = ("began_at", "channel_link", "state", "what", "ended_at", "told_began", "told_over")
     list_filter = (OpenFilter, ("kind", ChoicesRadioFilter), ("channel", ChannelFilter))
     lookups = frozenset({OpenFilter.parameter_name, "kind__exact", CHANNEL})
     fields = (
         ("channel_link", "kind"),
         ("limit", "measured"),
-        ("began_at", "began_told_at"),
-        ("ended_at", "ended_told_at"),
+        ("began_at", "told_began"),
+        ("ended_at", "told_over"),
     )
     readonly_fields = tuple(flatten(fields))
     change_form_outer_before_template = "channels_app/admin/engine.html"
@@ -102,6 +116,15 @@ class DeadLetterAlertAdmin(EndlessListAdmin):
     @admin.display(description="what")
     def what(self, alert: DeadLetterAlert) -> str:
         return sentence(alert)
+
+    @admin.display(description="told it began")
+    def told_began(self, alert: DeadLetterAlert) -> datetime | None:
+        """When the operations webhook took the news."""
+        return alert.began_told_at
+
+    @admin.display(description="told it is over")
+    def told_over(self, alert: DeadLetterAlert) -> datetime | None:
+        return alert.ended_told_at
 
     @admin.display(description="threshold")
     def limit(self, alert: DeadLetterAlert) -> str:

@@ -136,7 +136,8 @@ class DeadLetterPolicyAdmin(LongListAdmin):
         policy = kwargs.get("obj")
         if policy:
             keeps = policy.channel.dead_letters == DeadLetters.KEEP
-            context = {**context, "acts": self._acts(request, policy.channel), "engine": KEEPS if keeps else DROPS}
+            acts = self._acts(request, policy.channel)
+            context |= {"acts": acts, "engine": KEEPS if keeps else DROPS, "show_save_and_add_another": False}
         return super().render_change_form(request, context, *args, **kwargs)
 
     def _acts(self, request: HttpRequest, channel: Channel) -> list[Act]:
