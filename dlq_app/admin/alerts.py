@@ -86,6 +86,9 @@ class DeadLetterAlertAdmin(EndlessListAdmin):
     readonly_fields = tuple(flatten(fields))
     change_form_outer_before_template = "channels_app/admin/engine.html"
 
+    class Media:
+        css = {"all": ("dlq_app/letters.css",)}
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[DeadLetterAlert]:
         rows: QuerySet[DeadLetterAlert] = super().get_queryset(request)
         return _named(rows)

@@ -52,7 +52,7 @@ class LetterList(EndlessList):
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ActingAdmin):
-    list_display = ("entered", "channel_link", "consumer_link", "why", "short_error", "attempts", "times")
+    list_display = ("entered", "channel_link", "consumer_link", "why", "short_error", "attempts", "times_dead")
     list_filter = (
         ("channel", ChannelFilter),
         ("consumer", ChannelFilter),
@@ -68,7 +68,7 @@ class DeadLetterAdmin(ActingAdmin):
         ("job_link", "message_link"),
         ("channel_link", "consumer_link"),
         ("producer_link", "why"),
-        ("attempts", "times"),
+        ("attempts", "times_dead"),
         ("entered_at", "resolution"),
     )
     readonly_fields = tuple(flatten(fields))
@@ -183,6 +183,10 @@ class DeadLetterAdmin(ActingAdmin):
     @display(description="reason", label=True)  # type: ignore[untyped-decorator]
     def why(self, letter: DeadLetter) -> str:
         return letter.reason
+
+    @admin.display(description="times dead")
+    def times_dead(self, letter: DeadLetter) -> int:
+        return letter.times
 
     @admin.display(description="error")
     def short_error(self, letter: DeadLetter) -> str:

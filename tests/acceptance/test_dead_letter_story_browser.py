@@ -139,7 +139,7 @@ def test_a_letter_is_edited_sent_again_and_arrives(desk: Page, channel: Channel,
     desk.get_by_role("link", name="Edit and resend").click()
     desk.get_by_label("Payload").fill('{"price": 19}')
     desk.get_by_label("Why, for whoever looks").fill("prices are numbers")
-    desk.get_by_role("button", name="Send again so").click()
+    desk.get_by_role("button", name="Send it like this").click()
     expect(desk.get_by_text("Edited and sent again as").first).to_be_visible()
     expect(desk.get_by_label("What the edit changed")).to_contain_text('+  "price": 19')
 
