@@ -1,4 +1,4 @@
-"""How each channel wants its dead letters looked after: how long they stay, who sends them again, when to raise alarm."""
+"""How each channel wants its dead letters looked after: how long they stay, what goes back by itself, what alarms."""
 
 from typing import Any
 

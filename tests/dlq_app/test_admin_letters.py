@@ -202,6 +202,7 @@ def test_what_strangers_wrote_is_shown_as_text(admin_client: Client, consumer: C
         admin_client.get(pages(DeadLetter), {"cause": again.fingerprint}),
         admin_client.get(own("overview")),
         asking,
+        admin_client.post(own("redrive"), query_params={"cause": again.fingerprint, "q": SCRIPT}),
     ):
         text = text_of(answer)
         assert "&lt;script&gt;alert" in text
@@ -279,7 +280,7 @@ def test_all_that_match_are_requeued_by_an_operation(
 
     asked = admin_client.post(own("redrive"), query_params=query)
     assert "Requeue all that match: 2?" in text_of(asked)
-    assert "<li style=\"overflow-wrap: anywhere\">consumer: billing</li>" in text_of(asked)
+    assert '<li style="overflow-wrap: anywhere">consumer: billing</li>' in text_of(asked)
     refused = admin_client.post(own("redrive"), {"confirmed": "yes", "rate": "-1"}, query_params=query)
     assert "greater than or equal to 1" in text_of(refused)
     assert not Operation.objects.exists()
