@@ -1,7 +1,7 @@
 """Alerts: what is too deep or too old now, and every episode there was, with who was told when."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -121,13 +121,13 @@ class DeadLetterAlertAdmin(EndlessListAdmin):
         return sentence(alert)
 
     @admin.display(description="told it began")
-    def told_began(self, alert: DeadLetterAlert) -> datetime | None:
+    def told_began(self, alert: DeadLetterAlert) -> str:
         """When the operations webhook took the news."""
-        return alert.began_told_at
+        return written(alert.began_told_at) or "-"
 
     @admin.display(description="told it is over")
-    def told_over(self, alert: DeadLetterAlert) -> datetime | None:
-        return alert.ended_told_at
+    def told_over(self, alert: DeadLetterAlert) -> str:
+        return written(alert.ended_told_at) or "-"
 
     @admin.display(description="threshold")
     def limit(self, alert: DeadLetterAlert) -> str:

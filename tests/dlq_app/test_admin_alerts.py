@@ -87,7 +87,7 @@ def test_every_episode_is_listed_with_who_was_told_when(admin_client: Client, ch
     assert found(admin_client, kind__exact="age") == [now.pk]
     assert found(admin_client, channel__id__exact=channel.pk) == [now.pk, past.pk]
     shown = admin_client.get(page(past)).content.decode()
-    assert f"{told:%Y-%m-%d %H:%M}" in shown
+    assert f"{told:%Y-%m-%d %H:%M:%S} UTC" in shown
     assert f'href="{page(DeadLetterPolicy(channel=channel))}"' in shown
 
 
