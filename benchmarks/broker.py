@@ -135,9 +135,12 @@ class Broker:
 
     def post(self, path: str, **fields: object) -> dict[str, Any]:
         """What a POST with the API key is answered."""
-        status, said = self._call("POST", path, json.dumps(fields))
+        return self._ask("POST", path, fields)
+
+    def _ask(self, method: str, path: str, fields: Mapping[str, object]) -> dict[str, Any]:
+        status, said = self._call(method, path, json.dumps(fields))
         if status not in (200, 201, 202):
-            raise NotMeasured(f"POST {path} was answered {status}: {said.decode(errors='replace')}")
+            raise NotMeasured(f"{method} {path} was answered {status}: {said.decode(errors='replace')}")
         answer: dict[str, Any] = json.loads(said)
         return answer
 
@@ -169,12 +172,10 @@ class Broker:
                 start_new_session=True,
             )
 
-    def _put(self, path: str, body: Mapping[str, object]) -> None:
-        if self.get(path) == 200:
-            return
-        status, said = self._call("PUT", path, json.dumps(body))
-        if status != 201:
-            raise NotMeasured(f"PUT {path} was answered {status}: {said.decode(errors='replace')}")
+    def _put(self, path: str, fields: Mapping[str, object]) -> None:
+        """Unless it is there."""
+        if self.get(path) != 200:
+            self._ask("PUT", path, fields)
 
     def _call(self, method: str, path: str, body: str | None) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.plan.host, self.plan.port, timeout=60)

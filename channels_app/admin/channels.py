@@ -9,12 +9,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesRadioFilter
 
 from channels_app.admin.engine import EngineAdmin
 from channels_app.admin.filters import PARAMETER, StateFilter
 from channels_app.admin.forms import RetryForm
-from channels_app.admin.links import listed
+from channels_app.admin.links import address, listed
 from channels_app.admin.navigation import title_of
 from channels_app.admin.pages import Act
 from channels_app.admin.registry import LIMITS, RETRY, Deletion
@@ -24,6 +25,8 @@ from channels_app.models.registry_object import RegistryQuerySet
 
 # Lists that can be filtered by channel; an app with rows of its own adds its list.
 LISTS_OF_CHANNEL: list[tuple[Any, str]] = [(Message, "mail")]
+# Models with one page a channel, under the channel's own key.
+PAGES_OF_CHANNEL: list[tuple[Any, str]] = []
 
 
 def with_consumer_count(channels: RegistryQuerySet) -> RegistryQuerySet:
@@ -71,6 +74,9 @@ class ChannelAdmin(EngineAdmin):
         for model, icon in LISTS_OF_CHANNEL:
             if self.admin_site.get_model_admin(model).has_view_or_change_permission(request):
                 links.append(Act(title_of(model), icon, listed(model, channel__id__exact=row.pk)))
+        for model, icon in PAGES_OF_CHANNEL:
+            if self.admin_site.get_model_admin(model).has_view_or_change_permission(request):
+                links.append(Act(capfirst(model._meta.verbose_name), icon, address(model(pk=row.pk))))
         return [*links, *super().acts(request, row)]
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:

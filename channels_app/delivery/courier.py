@@ -16,7 +16,7 @@ import structlog
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-from channels_app.delivery import standing
+from channels_app.delivery import failures, standing
 from channels_app.delivery.claim import LEASE_MARGIN_SECONDS, MOST_BYTES, Job, claim
 from channels_app.delivery.measure import measure
 from channels_app.delivery.retry import Outcome
@@ -220,8 +220,7 @@ class Courier:
         measure(ours)
         for wait in {one.verdict.wait_seconds for one in ours if one.verdict.wait_seconds}:
             self.promote_in(wait)
-        for one in ours:
-            one.tell()
+        failures.tell(ours)
 
     async def _count(self, connection: AsyncConnection, batch: list[Settled]) -> None:
         """The breakers of those who fail, or did so before: the others cost nothing."""

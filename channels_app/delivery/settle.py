@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-import structlog
 from psycopg import AsyncConnection
 
 from broker_project.lib.pg_arrays import Bigints, Doubles, Integers, Texts
 from channels_app.delivery.claim import Job
 from channels_app.delivery.retry import Outcome, Verdict, decide, decide_probe
 from channels_app.delivery.target import Target
-from channels_app.reasons import ADVICE, Reason
-
-log = structlog.get_logger(__name__)
+from channels_app.reasons import Reason
 
 # Locked in the order of ids first: two batches that overlap would else wait for each other. What the consumer has
 # received and will acknowledge stays in flight, with its own time; an ack that was quicker has set one already.
@@ -71,25 +67,6 @@ class Settled:
         if self.verdict.received:
             return 1002
         return 1004 if self.verdict.dead else 1001
-
-    def tell(self) -> None:
-        """A line for each failure: attempt n of m, and when the next is due."""
-        if self.outcome.reason is None:
-            return
-        facts = {
-            "channel": self.target.channel,
-            "consumer": self.target.consumer,
-            "message": self.job.message_id,
-            "job": self.job.job_id,
-            "attempt": f"{self.job.failures + self.verdict.failures} of {self.target.retries + 1}",
-            "reason": self.outcome.reason.value,
-            "status_code": self.outcome.status_code,
-        }
-        if self.verdict.dead:
-            log.warning("delivery.dead", **facts, error=self.outcome.error, advice=ADVICE[self.outcome.reason])
-        else:
-            due = datetime.now(UTC) + timedelta(seconds=self.verdict.wait_seconds)
-            log.info("delivery.retry", **facts, next_attempt_at=due.isoformat(timespec="milliseconds"))
 
     @property
     def is_try(self) -> bool:

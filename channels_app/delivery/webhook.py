@@ -176,7 +176,8 @@ def _since(began: float) -> int:
 
 def _words(error: BaseException, target: Target) -> str:
     """The URL may hold a secret, and whoever opens the channel reads this."""
-    text = f"{type(error).__name__}: {error}"
+    is_silent = isinstance(error, TimeoutError) and not str(error)
+    text = f"{type(error).__name__}: {f'no answer within {target.timeout_seconds:g} s' if is_silent else error}"
     for url in (target.callback_url, str(_url(target.callback_url))):
         text = text.replace(url, "the callback URL")
     return text.replace("\x00", "\ufffd")[:SNIPPET_BYTES]

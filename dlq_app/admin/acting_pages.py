@@ -23,9 +23,9 @@ from channels_app.admin.pages import Question
 from channels_app.models import Consumer
 from dlq_app import overview, redrive, services
 from dlq_app.admin import acting, deeds
-from dlq_app.admin.asking import CONSUMER, meant
+from dlq_app.admin.asking import CONSUMER, is_number, meant
 from dlq_app.admin.editing import EditForm
-from dlq_app.admin.redriving import how_many
+from dlq_app.admin.redriving import asked_for, how_many
 from dlq_app.errors import NothingToEdit
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
@@ -125,12 +125,15 @@ class ActingAdmin(EndlessListAdmin):
         count = how_many(asked)
         title = f"Requeue all that match: {count}?"
         asking = Question(title, deeds.REQUEUE.text, f"Yes, requeue {count}", {"confirmed": ["yes"]})
-        return self.ask(request, asking, form, asked.letters().order_by("-pk").defer("words")[:SAMPLED])
+        sample = asked.letters().order_by("-pk").defer("words")[:SAMPLED]
+        return self.ask(request, asking, form, sample=sample, asked_for=asked_for(asked))
 
     def _redrive(self, request: HttpRequest, asked: LetterFilter, told: dict[str, Any]) -> HttpResponse:
         with transaction.atomic():
             by = request.user.get_username()
-            operation = redrive.begin(chosen=asked, by=by, note=told["note"], per_second=told["rate"])
+            operation = redrive.begin(
+                chosen=asked, by=by, note=told["note"], per_second=told["rate"], asked=asked_for(asked)
+            )
             self.log_change(request, operation, f"Started: {operation.kind}")
         self.message_user(request, f"Started: operation {operation}.", messages.SUCCESS)
         seen = request.user.has_perm("channels_app.view_operation")
@@ -141,7 +144,7 @@ class ActingAdmin(EndlessListAdmin):
         if not self.has_clear_permission(request):
             raise PermissionDenied
         asked = request.POST.get("consumer", "")
-        known = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 19 else 0
+        known = int(asked) if is_number(asked) else 0
         consumer = get_object_or_404(Consumer.objects.only("public_id"), pk=known)
         form = deeds.NoteForm(request.POST if "confirmed" in request.POST else None)
         if form.is_valid():
@@ -187,17 +190,17 @@ class ActingAdmin(EndlessListAdmin):
         return True
 
     def ask(
-        self, request: HttpRequest, asking: Question, form: deeds.NoteForm, sample: Any = (), template: str = "act"
+        self, request: HttpRequest, asking: Question, form: deeds.NoteForm, template: str = "act", **more: Any
     ) -> TemplateResponse:
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": asking.title}
         return TemplateResponse(
-            request, f"dlq_app/admin/{template}.html", {**frame, "question": asking, "form": form, "sample": sample}
+            request, f"dlq_app/admin/{template}.html", {**frame, "question": asking, "form": form, **more}
         )
 
 
 def _edit_question(letter: DeadLetter) -> Question:
     text = "It goes as a new message, to this consumer only. The original stays as it is."
-    return Question(f"Edit and resend {letter.message}", text, "Send again so", {})
+    return Question(f"Edit and resend {letter.message}", text, "Send it like this", {})
 
 
 def _left(count: int) -> str:

@@ -102,7 +102,7 @@ class CauseFilter(RadioFilter):
 
     def lookups(self, request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
         asked = request.GET.get(CAUSE, "")
-        return [(asked, _told(asked))] if asked else []
+        return [(asked, cause_told(asked))] if asked else []
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.value():
@@ -117,11 +117,17 @@ def _fingerprint(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
 
 
-def _told(text: str) -> str:
+def cause_told(text: str) -> str:
+    """What the newest letter of this cause says."""
     fingerprint = _fingerprint(text)
     letters = DeadLetter.objects.none() if fingerprint is None else DeadLetter.objects.filter(fingerprint=fingerprint)
     error = letters.open().order_by("-pk").values_list("error", flat=True).first()
     return cut(error or "No error was told", SHOWN_CHARACTERS) if error is not None else "No open letter has it"
+
+
+def is_number(text: str) -> bool:
+    """One that can be an id."""
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def cut(text: str, most: int) -> str:

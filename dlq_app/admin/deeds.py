@@ -36,7 +36,7 @@ REQUEUE = Deed(
     "requeue",
     "Requeue",
     "replay",
-    "Tried again at once, with all its retries. What fails again comes back here.",
+    "Tried again at once, with all retries. What fails again comes back here.",
     "Requeued",
     Resolution.REQUEUED,
     acting.requeue,

@@ -27,12 +27,17 @@ from dlq_app.admin import asking, deeds, story
 from dlq_app.admin.acting_pages import ActingAdmin
 from dlq_app.admin.editing import difference
 from dlq_app.admin.overview_page import OVERVIEW, overview_view
-from dlq_app.models import DeadLetter
+from dlq_app.models import DeadLetter, DeadLetterAlert, DeadLetterPolicy
 
 SHOWN_ERROR = 160
 MOST_FOUND = 1_000
 
-navigation.GROUPS["Dead letters"] += [OVERVIEW, (DeadLetter, "mark_email_unread")]
+navigation.GROUPS["Dead letters"] += [
+    OVERVIEW,
+    (DeadLetter, "mark_email_unread"),
+    (DeadLetterAlert, "notifications"),
+    (DeadLetterPolicy, "policy"),
+]
 LISTS_OF_CHANNEL.append((DeadLetter, "mark_email_unread"))
 
 
@@ -47,7 +52,7 @@ class LetterList(EndlessList):
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ActingAdmin):
-    list_display = ("entered", "channel_link", "consumer_link", "why", "short_error", "attempts", "times")
+    list_display = ("entered", "channel_link", "consumer_link", "why", "short_error", "attempts", "times_dead")
     list_filter = (
         ("channel", ChannelFilter),
         ("consumer", ChannelFilter),
@@ -63,7 +68,7 @@ class DeadLetterAdmin(ActingAdmin):
         ("job_link", "message_link"),
         ("channel_link", "consumer_link"),
         ("producer_link", "why"),
-        ("attempts", "times"),
+        ("attempts", "times_dead"),
         ("entered_at", "resolution"),
     )
     readonly_fields = tuple(flatten(fields))
@@ -87,7 +92,7 @@ class DeadLetterAdmin(ActingAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> DeadLetter | None:
         """By its job, resolved ones too: an address stays right, whatever becomes of a letter."""
-        if not _is_number(object_id):
+        if not asking.is_number(object_id):
             return None
         messages = Message.objects.annotate(bytes=SIZE).select_related("producer").defer("payload", "producer__token")
         letters = _named(DeadLetter.objects.all()).prefetch_related(Prefetch("message", messages))
@@ -121,7 +126,7 @@ class DeadLetterAdmin(ActingAdmin):
             url = f"{reverse('admin:dlq_app_deadletter_redrive')}?{urlencode(asked)}"
             acts.append(Act("Requeue all that match" if asked else "Requeue all", "replay", url, posts=True))
         consumer = asked.get(asking.CONSUMER, "")
-        if self.has_clear_permission(request) and _is_number(consumer):
+        if self.has_clear_permission(request) and asking.is_number(consumer):
             url = reverse("admin:dlq_app_deadletter_clear")
             acts.append(Act("Clear this consumer", "delete_sweep", url, posts=True, fields={"consumer": [consumer]}))
         return acts
@@ -179,6 +184,10 @@ class DeadLetterAdmin(ActingAdmin):
     def why(self, letter: DeadLetter) -> str:
         return letter.reason
 
+    @admin.display(description="times dead")
+    def times_dead(self, letter: DeadLetter) -> int:
+        return letter.times
+
     @admin.display(description="error")
     def short_error(self, letter: DeadLetter) -> str:
         return asking.cut(letter.error, SHOWN_ERROR)
@@ -192,14 +201,10 @@ def _named(letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     return letters.defer("words").prefetch_related(*names)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
-
-
 def _jobs_named(wanted: str) -> list[int]:
     """The jobs of the messages with this id, and the job with this number if it has a letter."""
     jobs = Q(message__in=rows_with_id(wanted))
-    if _is_number(wanted):
+    if asking.is_number(wanted):
         jobs |= Q(pk=int(wanted))
     return list(DeliveryJob.objects.filter(jobs, letter__isnull=False).values_list("pk", flat=True)[:MOST_FOUND])
 

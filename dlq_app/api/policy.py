@@ -4,16 +4,19 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from broker_project.api.fields import Flag, In, Whole
+from broker_project.api.parsers import StrictJSONParser
 from channels_app.api.permissions import IsManager
 from channels_app.api.who import who
 from channels_app.models.channel import MAX_RETENTION_DAYS
 from channels_app.selectors import get_channel
 from dlq_app import policies
+from dlq_app.api.acts import NOT_JSON
 from dlq_app.models import DeadLetterPolicy
 from dlq_app.models.policy import MAX_ALERT_AGE_SECONDS, MAX_ALERT_DEPTH
 
@@ -41,6 +44,7 @@ class DeadLetterPolicyOut(serializers.Serializer[DeadLetterPolicy]):
 class DeadLetterPolicyView(APIView):
     model = DeadLetterPolicy
     permission_classes = [IsManager]
+    parser_classes: list[type[BaseParser]] = [StrictJSONParser]
 
     @extend_schema(operation_id="getDeadLetterPolicy", responses=DeadLetterPolicyOut, tags=["dead letters"])
     def get(self, request: Request, channel_id: str) -> Response:
@@ -50,7 +54,7 @@ class DeadLetterPolicyView(APIView):
     @extend_schema(
         operation_id="putDeadLetterPolicy",
         request=DeadLetterPolicyIn,
-        responses=DeadLetterPolicyOut,
+        responses={200: DeadLetterPolicyOut, **NOT_JSON},
         tags=["dead letters"],
     )
     def put(self, request: Request, channel_id: str) -> Response:

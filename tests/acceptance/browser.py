@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +38,33 @@ def chromium(live_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brow
     here, and the loop is gone before the database is cleared or another test begins.
     """
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        path = find_chromium(playwright)
-        if path is None:
-            pytest.skip("no Chromium found")
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with launched() as browser:
         yield browser
         browser.close()
         # Beside a loop Django has connections of their own, which nobody else would close.
         connections.close_all()
 
 
+@contextmanager
+def launched() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = find_chromium(playwright)
+        if path is None:
+            pytest.skip("no Chromium found")
+        with playwright.chromium.launch(executable_path=path, args=FLAGS) as browser:
+            yield browser
+
+
 @pytest.fixture
 def browser_page(chromium: Browser) -> Iterator[Page]:
+    with faultless_page(chromium) as page:
+        yield page
+
+
+@contextmanager
+def faultless_page(browser: Browser) -> Iterator[Page]:
     """A page that finds fault: with errors on the console, and with requests that leave this machine."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(10_000)
     page = context.new_page()
     faults = watch(context, page)

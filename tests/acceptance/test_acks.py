@@ -309,7 +309,7 @@ def test_the_frame_and_django_share_the_address_of_a_job(pulled: Pulled) -> None
     assert httpx.head(path, headers=BOTH).status_code == 200
     assert httpx.post(path, headers=BOTH, json={"nextState": "INFLIGHT"}).status_code == 202
     refused = pulled.web.put(path)
-    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, DELETE, HEAD, OPTIONS, POST")
 
 
 def test_acks_are_logged_and_counted(pulled: Pulled, engine: Engine) -> None:

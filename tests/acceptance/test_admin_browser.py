@@ -21,12 +21,16 @@ PASSWORD = "a long enough password"
 def admin(browser_page: Page, live_server: Any) -> Page:
     """The browser, logged in."""
     User.objects.create_superuser("operator", password=PASSWORD)
-    browser_page.goto(f"{live_server.url}/admin/")
-    browser_page.get_by_label("Username").fill("operator")
-    browser_page.get_by_label("Password").fill(PASSWORD)
-    browser_page.get_by_role("button", name="Log in").click()
-    expect(browser_page.get_by_role("heading", name="Overview")).to_be_visible()
+    log_in(browser_page, live_server.url)
     return browser_page
+
+
+def log_in(page: Page, url: str) -> None:
+    page.goto(f"{url}/admin/")
+    page.get_by_label("Username").fill("operator")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def sidebar(admin: Page, title: str) -> Locator:

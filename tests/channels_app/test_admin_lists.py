@@ -96,7 +96,7 @@ def test_the_sidebar_shows_what_one_may_see(admin_client: Client) -> None:
     elsewhere = ["Workers (Flower)", "API documents", "Health"]
     models = ["Channels", "Consumers", "Producers"]
     models += ["Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
-    models += ["Overview", "Dead letters"]
+    models += ["Overview", "Dead letters", "Dead letter alerts", "Dead letter policies"]
     models += ["API keys", "Users", "Groups", "Operations", "Periodic tasks"]
     assert titles(admin_client) == [*models, *elsewhere]
     assert titles(log_in("view_channel")) == ["Channels", *elsewhere]

@@ -53,6 +53,9 @@ WITH kept AS (
     UNION ALL
     SELECT 5, channel_id, consumer_id, CASE WHEN resolution IS NULL THEN 1 ELSE 2 END, reason, count(*)
     FROM dead_letter GROUP BY 2, 3, 4, 5
+    UNION ALL
+    SELECT 5, j.channel_id, 0, 10 + array_position('{entered,requeued,discarded,edited}', a.act::text), '', count(*)
+    FROM dead_letter_act a JOIN delivery_job j ON j.id = a.job_id GROUP BY 2, 4
 )
 (TABLE kept EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE kept)
 """

@@ -202,6 +202,7 @@ def test_what_strangers_wrote_is_shown_as_text(admin_client: Client, consumer: C
         admin_client.get(pages(DeadLetter), {"cause": again.fingerprint}),
         admin_client.get(own("overview")),
         asking,
+        admin_client.post(own("redrive"), query_params={"cause": again.fingerprint, "q": SCRIPT}),
     ):
         text = text_of(answer)
         assert "&lt;script&gt;alert" in text
@@ -279,6 +280,7 @@ def test_all_that_match_are_requeued_by_an_operation(
 
     asked = admin_client.post(own("redrive"), query_params=query)
     assert "Requeue all that match: 2?" in text_of(asked)
+    assert '<li style="overflow-wrap: anywhere">consumer: billing</li>' in text_of(asked)
     refused = admin_client.post(own("redrive"), {"confirmed": "yes", "rate": "-1"}, query_params=query)
     assert "greater than or equal to 1" in text_of(refused)
     assert not Operation.objects.exists()
@@ -288,7 +290,7 @@ def test_all_that_match_are_requeued_by_an_operation(
     assert (operation.kind, operation.asked_by, operation.until) == ("redrive", "admin", last.pk)
     assert operation.parameters == {
         "filter": {"consumer_id": consumer.pk, "words": "away"},
-        "asked": {},
+        "asked": {"consumer": "billing", "words": "away"},
         "note": "mended",
         "rate_per_second": 50,
     }
@@ -327,7 +329,8 @@ def test_a_letter_is_edited_and_sent_again_and_the_original_kept(admin_client: C
     assert bytes(Message.objects.get(pk=letter.message_id).payload) == b'{"order":\n"7"}'
     assert noted(letter) == [f"Edited and sent again as {sent.message_id}: a typo"]
     text = text_of(answer)
-    assert "- &quot;order&quot;: &quot;7&quot; + &quot;order&quot;: &quot;8&quot;" in text
+    assert '"letters-taken">- &quot;order&quot;: &quot;7&quot;<' in text
+    assert '"letters-added">+ &quot;order&quot;: &quot;8&quot;<' in text
     assert "Requeue" not in text
     assert "Nothing was done" in said(admin_client.get(page(letter, "edit"), follow=True))
 

@@ -305,7 +305,7 @@ def test_one_letter_tells_its_whole_story(api: Client, consumer: Consumer, produ
 
 
 def test_a_letter_tells_which_message_for_later_it_was(api: Client, consumer: Consumer, producer: Producer) -> None:
-    later = make_scheduled(consumer.channel, producer, "later", scheduled_for=timezone.now())
+    later = make_scheduled(consumer.channel, producer, "later", scheduled_for=timezone.now() - timedelta(minutes=1))
     dispatch_batch(Lane(consumer.channel_id, later.partition))
     job = DeliveryJob.objects.get()
     die(job)
@@ -314,7 +314,7 @@ def test_a_letter_tells_which_message_for_later_it_was(api: Client, consumer: Co
     origin = api.get(f"/dead-letters/{job.pk}").json()["scheduled"]
 
     assert (origin["id"], origin["scheduledMessageUrl"]) == (str(later.pk), "/channel/orders/scheduled-message/later")
-    assert api.get(origin["scheduledMessageUrl"]).json()["scheduledFor"] == origin["scheduledFor"]
+    assert api.get(origin["scheduledMessageUrl"]).json()["dispatchSchedule"] == origin["scheduledFor"]
     assert api.get(f"/dead-letters/{now.job_id}").json()["scheduled"] is None
 
 

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from structlog.testing import capture_logs
 
 from broker_project.lib.conditions import Condition
-from channels_app.delivery import endings
+from channels_app.delivery import endings, failures
 from channels_app.delivery.claim import Job
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.settle import Settled
@@ -23,6 +23,9 @@ from tests.channels_app.staff import log_in
 from tests.dlq_app.letters import make_dead
 
 pytestmark = pytest.mark.django_db
+
+# Jobs and how often they have failed.
+TRIED = ((1, 0), (2, 0), (3, 1))
 
 
 def test_counts_are_by_public_ids_and_from_counters(api: Client, consumer: Consumer, producer: Producer) -> None:
@@ -63,12 +66,33 @@ def test_a_job_that_dies_of_an_answer_is_told_with_its_context_and_what_to_do() 
     outcome = Outcome(reason=Reason.HTTP_4XX, status_code=422, error="no amount")
 
     with capture_logs() as logs:
-        Settled.of(target(), job, outcome).tell()
+        failures.tell([Settled.of(target(), job, outcome)])
 
     [line] = logs
-    assert (line["event"], line["log_level"], line["message"], line["job"]) == ("delivery.dead", "warning", "m7", 7)
+    assert (line["event"], line["log_level"], line["messages"], line["jobs"]) == (
+        "delivery.dead",
+        "warning",
+        ["m7"],
+        [7],
+    )
     assert (line["reason"], line["status_code"], line["error"]) == ("http_4xx", 422, "no amount")
     assert line["advice"] == ADVICE[Reason.HTTP_4XX]
+
+
+def test_tries_that_failed_alike_share_a_line_and_each_is_named() -> None:
+    jobs = [Job(number, 1, failures, 0, f"m{number}", b"x", "t", {}, is_expired=False) for number, failures in TRIED]
+    outcome = Outcome(reason=Reason.HTTP_5XX, status_code=503)
+
+    with capture_logs() as logs:
+        failures.tell(
+            [*(Settled.of(target(), job, outcome) for job in jobs), Settled.of(target(), jobs[0], Outcome(reason=None))]
+        )
+
+    assert [(line["event"], line["attempt"], line["messages"], line["jobs"]) for line in logs] == [
+        ("delivery.retry", "1 of 4", ["m1", "m2"], [1, 2]),
+        ("delivery.retry", "2 of 4", ["m3"], [3]),
+    ]
+    assert all(line["next_attempt_at"] for line in logs)
 
 
 def test_a_job_that_dies_of_silence_is_told_with_what_to_do(consumer: Consumer, producer: Producer) -> None:
