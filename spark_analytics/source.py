@@ -1,9 +1,10 @@
 """PostgreSQL as a source of Spark: by ADBC into Arrow, in partitions by range of ids.
 
-A partition reads its rows whole in one short transaction, of the snapshot it is told, and only then hands them on:
-however slow Spark is, no transaction waits for it.
+A partition reads its rows whole in one short transaction, of a snapshot that all of them share if so told, and only
+then hands them on: however slow Spark is, no transaction waits for it.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,11 +14,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
+from spark_analytics.errors import ReportError
 from spark_analytics.filters import as_sql
+from spark_analytics.snapshot import offered, served, waiting
 from spark_analytics.tables import BY_NAME, Column, Table, Type
 
 NAME = "broker"
 BATCH_ROWS = 20_000
+# Until all partitions are there: a machine that is busy takes its time to start them.
+WAIT_SECONDS = 60.0
+_LOOK_SECONDS = 0.02
+_OFFERED = """
+SELECT substr(application_name, strpos(application_name, '=') + 1) FROM pg_stat_activity
+WHERE starts_with(application_name, '{beginning}')
+"""
 _TYPES: dict[Type, DataType] = {
     Type.BIGINT: LongType(),
     Type.INT: IntegerType(),
@@ -25,6 +35,10 @@ _TYPES: dict[Type, DataType] = {
     Type.MOMENT: TimestampType(),
     Type.BYTES: BinaryType(),
 }
+
+
+class NoSnapshot(ReportError):
+    """The parts of a slice were not read at the same time: is Spark busy with something else?"""
 
 
 @dataclass(frozen=True)
@@ -35,8 +49,7 @@ class Reading:
     table: Table
     first: int
     last: int | None = None
-    # An exported one, and the name under which a partition is seen to have taken it.
-    snapshot: str = ""
+    # Of a snapshot that the partitions share; none: each reads at its own moment.
     label: str = ""
 
     def options(self, partitions: int) -> dict[str, str]:
@@ -46,7 +59,6 @@ class Reading:
             "columns": ",".join(column.name for column in self.table.columns),
             "first": str(self.first),
             "last": "" if self.last is None else str(self.last),
-            "snapshot": self.snapshot,
             "label": self.label,
             "partitions": str(partitions),
         }
@@ -66,9 +78,10 @@ def schema_of(table: Table) -> StructType:
     return schema
 
 
-def seen_as(label: str, number: int) -> str:
-    """A partition's application_name, once it has its snapshot."""
-    return f"{label}-{number}"
+def ranges(first: int, last: int, count: int) -> list[tuple[int, int]]:
+    """At most `count` that cover all of it."""
+    size = max(1, -(-(last - first + 1) // count))
+    return [(start, min(start + size - 1, last)) for start in range(first, last + 1, size)]
 
 
 class PostgresSource(DataSource):
@@ -92,7 +105,6 @@ def _reading(options: Mapping[str, str]) -> Reading:
         table=replace(table, columns=tuple(known[name] for name in chosen)),
         first=int(options["first"]),
         last=int(options["last"]) if options["last"] else None,
-        snapshot=options["snapshot"],
         label=options["label"],
     )
 
@@ -108,7 +120,7 @@ class PostgresReader(DataSourceReader):
         self.count = partitions
         self.conditions: list[str] = []
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         columns = {column.name: column for column in self.reading.table.columns}
         for asked in filters:
             if condition := as_sql(asked, columns):
@@ -117,11 +129,10 @@ class PostgresReader(DataSourceReader):
                 yield asked
 
     def partitions(self) -> list[Ids]:
-        first = self.reading.first
         last = self._newest() if self.reading.last is None else self.reading.last
-        size = max(1, -(-(last - first + 1) // self.count))
-        starts = range(first, max(last, first) + 1, size)
-        return [Ids(number, start, min(start + size - 1, last)) for number, start in enumerate(starts)]
+        # Without any, Spark would make up one of its own.
+        found = ranges(self.reading.first, last, self.count) or [(self.reading.first, last)]
+        return [Ids(number, *ids) for number, ids in enumerate(found)]
 
     def _newest(self) -> int:
         table = self.reading.table
@@ -147,11 +158,27 @@ def _cast(column: Column) -> str:
 
 def _rows(reading: Reading, number: int, select: str) -> pyarrow.Table:
     with dbapi.connect(reading.url, autocommit=True) as connection, connection.cursor() as cursor:
+        snapshot = _await_snapshot(cursor, reading.label, number) if reading.label else ""
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if reading.snapshot:
-            cursor.execute(f"SET TRANSACTION SNAPSHOT '{reading.snapshot}'")
-            cursor.execute(f"SET application_name = '{seen_as(reading.label, number)}'")
+        if snapshot:
+            cursor.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            _say(cursor, served(reading.label, number))
         cursor.execute(select)
         rows = cursor.fetch_arrow_table()
         cursor.execute("COMMIT")
     return rows
+
+
+def _await_snapshot(cursor: dbapi.Cursor, label: str, number: int) -> str:
+    _say(cursor, waiting(label, number))
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        cursor.execute(_OFFERED.format(beginning=offered(label, "")))
+        if found := cursor.fetchone():
+            return str(found[0])
+        time.sleep(_LOOK_SECONDS)
+    raise NoSnapshot
+
+
+def _say(cursor: dbapi.Cursor, name: str) -> None:
+    cursor.execute(f"SET application_name = '{name}'")

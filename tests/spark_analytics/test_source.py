@@ -1,5 +1,8 @@
 """PostgreSQL as Spark reads it."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import psycopg
@@ -8,7 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, LessThan, StringStartsWith
 
 from channels_app.models import DeliveryJob, Message
-from spark_analytics.source import PostgresReader, Reading, read
+from spark_analytics.snapshot import shared
+from spark_analytics.source import PostgresReader, Reading, ranges, read
 from spark_analytics.tables import JOB, MESSAGE
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
@@ -62,14 +66,30 @@ def test_what_is_pushed_down_stands_in_the_query() -> None:
     ]
 
 
-def test_partitions_agree_on_an_exported_snapshot(
+def test_partitions_agree_on_a_moment_while_rows_change(
     spark: SparkSession, database_url: str, jobs: list[DeliveryJob]
 ) -> None:
-    with psycopg.connect(database_url) as holder:
-        holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        [name] = holder.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-        DeliveryJob.objects.update(priority=9)
-        now = read(spark, Reading(database_url, JOB, 0)).select("priority").distinct().collect()
-        then = read(spark, Reading(database_url, JOB, 0, snapshot=name, label="x")).select("priority").distinct()
-        assert [row.priority for row in now] == [9]
-        assert [row.priority for row in then.collect()] == [0]
+    """The first and the last row are always changed together, and are read by different partitions."""
+    first, last = jobs[0].pk, jobs[-1].pk
+    readers = len(ranges(first, last, spark.sparkContext.defaultParallelism))
+    with changing(database_url), shared(database_url, readers=readers) as label:
+        rows = read(spark, Reading(database_url, JOB, first, last, label)).collect()
+    assert len(rows) == len(jobs)
+    assert len({row.priority for row in rows}) == 1
+    assert rows[0].priority > 0
+
+
+@contextmanager
+def changing(url: str) -> Iterator[None]:
+    done = threading.Event()
+    changer = threading.Thread(target=_change, args=(url, done))
+    changer.start()
+    yield
+    done.set()
+    changer.join()
+
+
+def _change(url: str, done: threading.Event) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        while not done.is_set():
+            connection.execute("UPDATE delivery_job SET priority = priority + 1")
