@@ -1,6 +1,7 @@
 """The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from spark_analytics.java import java_home
 
 LOCAL = "local[2]"
+TOP = Path(__file__).resolve().parents[1]
 # Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
 SETTINGS = {
     "spark.driver.memory": "2g",
@@ -39,4 +41,14 @@ def open_session(name: str = "broker") -> SparkSession:
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if not master.startswith("local"):
+        _bring_package(session)
+    return session
+
+
+def _bring_package(session: SparkSession) -> None:
+    """The cluster's machines have the libraries, but not this package, or another version of it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        packed = shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics")
+        session.sparkContext.addPyFile(packed)
