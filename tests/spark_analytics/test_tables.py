@@ -70,7 +70,7 @@ def test_a_column_that_is_new_in_a_model_is_noticed(table: Table) -> None:
 
 
 def _columns(model: type[models.Model]) -> dict[str, str]:
-    return {field.column: _kind(field) for field in model._meta.concrete_fields}
+    return {str(field.column): _kind(field) for field in model._meta.concrete_fields}
 
 
 def _kind(field: "models.Field[Any, Any]") -> str:
