@@ -100,4 +100,4 @@ def test_a_cluster_exports_and_verifies(master: str, settings_of_lake: Settings)
     make_history()
     lake_command(settings_of_lake, master, "export", "--all")
     assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
-    assert lake_command(settings_of_lake, master, "verify") == "5 equal, 0 changed since, 0 different\n"
+    assert lake_command(settings_of_lake, master, "verify") == "5 equal, 0 changed since, 0 different, 0 unreadable\n"

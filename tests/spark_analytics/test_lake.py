@@ -1,6 +1,7 @@
 """What is in the lake is what is in the database, whatever happens meanwhile."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,10 +25,12 @@ from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
 from spark_analytics.lake import read
 from spark_analytics.lake.export import Exported, ExportRuns, export
 from spark_analytics.lake.status import status
+from spark_analytics.rollups import ROLLUPS
 from spark_analytics.settings import Settings
 from spark_analytics.tables import JOB, MESSAGE, TABLES
 from spark_analytics.verify import Found
 from tests.channels_app.delivery.rows import make_job
+from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.spark_analytics.history import found, lake_of, make_history, paths
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -117,6 +120,28 @@ def test_a_row_that_was_changed_behind_all_backs_is_found(spark: SparkSession, l
     said = found(spark, lake)
     assert (said["attempt"], said["message"]) == ([Found.DIFFERENT], [Found.DIFFERENT])
     assert said["scheduled"] == [Found.EQUAL]
+
+
+def test_a_slice_whose_files_are_gone_is_found(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_job(make_consumer(make_channel()), make_producer())
+    bring()
+    shutil.rmtree(f"{lake.lake_url}/message")
+    said = found(spark, lake)
+    assert (said["message"], said["job"]) == ([Found.UNREADABLE], [Found.EQUAL])
+
+
+def test_roll_ups_are_written_beside_the_rows(
+    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ROLLUPS, "message", lambda rows: rows.groupBy("channel_id").count())
+    make_history()
+    bring()
+    today = datetime.now(UTC).date()
+    with psycopg.connect(lake.database_url) as connection:
+        kept = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, today - timedelta(days=1), today)
+        assert [row["count"] for row in kept.collect()] == [Message.objects.count()]
+        before = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, date(2020, 1, 1), date(2020, 1, 1))
+        assert before.isEmpty()
 
 
 def test_a_transaction_open_across_the_export_is_waited_for(spark: SparkSession, lake: Settings, bring: Export) -> None:
