@@ -1,5 +1,6 @@
 """The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
 
+import atexit
 import os
 import shutil
 import sys
@@ -49,6 +50,7 @@ def open_session(name: str = "broker") -> SparkSession:
 
 def _bring_package(session: SparkSession) -> None:
     """The cluster's machines have the libraries, but not this package, or another version of it."""
-    with tempfile.TemporaryDirectory() as scratch:
-        packed = shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics")
-        session.sparkContext.addPyFile(packed)
+    scratch = tempfile.mkdtemp(prefix="broker-package-")
+    # Workers fetch it when they start, which may be at any time.
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    session.sparkContext.addPyFile(shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics"))
