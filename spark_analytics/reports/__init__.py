@@ -25,10 +25,14 @@ from spark_analytics.reports import (
 class Report(Protocol):
     """What the module of a report has. Rows of two periods belong together where their KEYS are the same."""
 
-    NAME: str
-    TITLE: str
-    ABOUT: str
-    KEYS: tuple[str, ...]
+    @property
+    def NAME(self) -> str: ...
+    @property
+    def TITLE(self) -> str: ...
+    @property
+    def ABOUT(self) -> str: ...
+    @property
+    def KEYS(self) -> tuple[str, ...]: ...
 
     def build(self, facts: Facts, asked: Asked) -> DataFrame: ...
 
