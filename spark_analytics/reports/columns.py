@@ -27,4 +27,4 @@ def hours_in(asked: Asked) -> Column:
 
 def ordered(report: DataFrame, *by: str | Column) -> DataFrame:
     """Reports are small: sorted in one place, which spares Spark a look at the values beforehand."""
-    return report.repartition(1).sortWithinPartitions(*by)
+    return report.coalesce(1).sortWithinPartitions(*by)

@@ -10,7 +10,8 @@ from tests.spark_analytics.reading import Row, select
 _MESSAGES = """
 WITH chosen AS (
     SELECT date_trunc('hour', m.received_at, 'UTC') AS hour,
-           (extract(epoch FROM date_trunc('hour', m.received_at, 'UTC') - %(start)s) / 3600)::int AS hours_in, c.public_id AS channel, p.public_id AS producer,
+           (extract(epoch FROM date_trunc('hour', m.received_at, 'UTC') - %(start)s) / 3600)::int AS hours_in,
+           c.public_id AS channel, p.public_id AS producer,
            octet_length(m.payload) AS bytes
     FROM message m JOIN channel c ON c.id = m.channel_id JOIN producer p ON p.id = m.producer_id
     WHERE m.received_at >= %(start)s AND m.received_at < %(end)s
@@ -20,7 +21,8 @@ WITH chosen AS (
 _JOBS = """
 WITH chosen AS (
     SELECT j.*, date_trunc('hour', j.created_at, 'UTC') AS hour,
-           (extract(epoch FROM date_trunc('hour', j.created_at, 'UTC') - %(start)s) / 3600)::int AS hours_in, c.public_id AS channel, k.public_id AS consumer,
+           (extract(epoch FROM date_trunc('hour', j.created_at, 'UTC') - %(start)s) / 3600)::int AS hours_in,
+           c.public_id AS channel, k.public_id AS consumer,
            extract(epoch FROM j.status_changed_at - m.received_at)::float8 AS latency,
            extract(epoch FROM j.status_changed_at - j.received_at)::float8 AS ack
     FROM delivery_job j JOIN channel c ON c.id = j.channel_id JOIN consumer k ON k.id = j.consumer_id
@@ -32,7 +34,8 @@ WITH chosen AS (
 _SCHEDULED = """
 WITH chosen AS (
     SELECT s.*, date_trunc('hour', s.due_at, 'UTC') AS hour,
-           (extract(epoch FROM date_trunc('hour', s.due_at, 'UTC') - %(start)s) / 3600)::int AS hours_in, c.public_id AS channel,
+           (extract(epoch FROM date_trunc('hour', s.due_at, 'UTC') - %(start)s) / 3600)::int AS hours_in,
+           c.public_id AS channel,
            CASE WHEN s.status = 101 THEN extract(epoch FROM s.dispatched_at - s.due_at)::float8 END AS lag,
            CASE WHEN s.scheduled_for <= s.created_at + interval '1 minute' THEN 1
                 WHEN s.scheduled_for <= s.created_at + interval '1 hour' THEN 2
@@ -55,7 +58,8 @@ WITH chosen AS (
 _ACTS = """
 acts AS (
     SELECT a.*, date_trunc('hour', a.at, 'UTC') AS hour,
-           (extract(epoch FROM date_trunc('hour', a.at, 'UTC') - %(start)s) / 3600)::int AS hours_in, c.public_id AS channel, k.public_id AS consumer
+           (extract(epoch FROM date_trunc('hour', a.at, 'UTC') - %(start)s) / 3600)::int AS hours_in,
+           c.public_id AS channel, k.public_id AS consumer
     FROM dead_letter_act a JOIN delivery_job j ON j.id = a.job_id
     JOIN channel c ON c.id = j.channel_id JOIN consumer k ON k.id = j.consumer_id
     WHERE a.at >= %(start)s AND a.at < %(end)s
@@ -110,7 +114,8 @@ SQL: dict[str, tuple[str, ...]] = {
         """
         SELECT hour, hours_in, channel, count(*) AS messages, count(*) FILTER (WHERE status = 100) AS waiting,
                count(*) FILTER (WHERE status = 101) AS dispatched, count(*) FILTER (WHERE status = 102) AS cancelled,
-               count(*) FILTER (WHERE status = 103) AS set_aside, array_agg(lag ORDER BY lag) FILTER (WHERE lag IS NOT NULL) AS seconds
+               count(*) FILTER (WHERE status = 103) AS set_aside,
+               array_agg(lag ORDER BY lag) FILTER (WHERE lag IS NOT NULL) AS seconds
         FROM chosen GROUP BY hour, hours_in, channel ORDER BY hour, channel COLLATE "C" """,
     ),
     "lateness": (

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -37,11 +37,6 @@ def assert_equal_to_sql(ground: Ground, asked: Asked) -> None:
         assert_alike(name, found[name], expected[name])
 
 
-def test_every_figure_of_a_whole_history_equals_sql(ground: Ground) -> None:
-    assert all(figures_by_sql(ALL).values())
-    assert_equal_to_sql(ground, ALL)
-
-
 moments = st.builds(
     lambda day, minutes: day + timedelta(minutes=minutes), st.sampled_from(DAYS), st.integers(-600, 48 * 60)
 )
@@ -58,9 +53,12 @@ questions = st.builds(
 )
 
 
-def test_any_range_and_any_channels_equal_sql(ground: Ground) -> None:
+def test_every_figure_equals_sql_for_the_whole_history_and_any_range_and_channels(ground: Ground) -> None:
+    assert all(figures_by_sql(ALL).values())
+
     # Each question is twelve reports of Spark's: ten of them, and no search for a smaller one.
     @settings(max_examples=10, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+    @example(ALL)
     @given(questions)
     def ask(asked: Asked) -> None:
         assert_equal_to_sql(ground, asked)
