@@ -1,6 +1,6 @@
 """Quantiles that can be added up: a sketch of the seconds that things took, per hour, merged for any range.
 
-A sketch is exact for up to K values; beyond that the rank of a quantile is off by RANK_ERROR at most, in 99 of 100.
+A sketch is exact for up to K values; beyond that the rank of a quantile is hardly ever off by more than RANK_ERROR.
 """
 
 from pyspark.sql import Column
