@@ -1,49 +1,163 @@
-"""A small history: something of everything that the lake holds, with text that is hard to carry."""
+"""A history with all that may happen in it: made by chance, but the same for the same seed."""
 
-from datetime import date
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
 
-from pyspark.sql import SparkSession
+from channels_app.models import Channel, Consumer, DeliveryAttempt, DeliveryJob, JobStatus, Message, Producer
+from dlq_app.models import Act, DeadLetterAct
+from scheduling_app.models import ScheduledMessage, ScheduledStatus
 
-from channels_app.models import Consumer, DeliveryJob, Message
-from reports_app.models import LakeSlice
-from spark_analytics.lake.places import Lake
-from spark_analytics.settings import Settings
-from spark_analytics.tables import TABLES
-from spark_analytics.verify import Found, verify
-from tests.channels_app.delivery.rows import make_job
-from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.dlq_app.letters import make_dead
-from tests.scheduling_app.later import make_scheduled
-
-ODD = ["it's", "a\nb", "\\N", "\x1f", "", "日本 é", "<script>", '"quoted"', "50%"]
-
-
-def make_history() -> Consumer:
-    channel, producer = make_channel("odd~._-channel"), make_producer()
-    consumer = make_consumer(channel)
-    for number, text in enumerate(ODD):
-        job = make_job(consumer, producer, payload=text.encode() or b"-")
-        Message.objects.filter(pk=job.message_id).update(message_id=f"{number}{text}", content_type=text)
-        make_dead(consumer, producer, error=text)
-        make_scheduled(channel, producer, f"later {number}{text}")
-    return consumer
+ODD = 'it\'s "odd" → ünï; <script>alert(1)</script> \\ % {x}'
+# Clocks change in America on the first, in Europe on the third; nothing comes in from 03:00 to 06:00.
+DAYS = tuple(datetime(2026, 3, day, tzinfo=UTC) for day in (8, 28, 29, 30))
+HOURS = (0, 1, 2, 6, 7, 13, 23)
+REASONS = ("http_5xx", "http_4xx", "timeout", "consumer_gone")
+HORIZONS = (1, 60, 61, 3600, 5000, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600)
+NOWHERE = 10**12
 
 
-def found(spark: SparkSession, settings: Settings) -> dict[str, list[Found]]:
-    """What `lake verify` says, table by table."""
-    said: dict[str, list[Found]] = {table.name: [] for table in TABLES}
-    for one in verify(spark, settings, date.min, date.max):
-        said[one.table.name].append(one.found)
-    return said
+@dataclass
+class History:
+    chance: Random
+    channels: list[Channel] = field(default_factory=list)
+    consumers: list[Consumer] = field(default_factory=list)
+    producers: list[Producer] = field(default_factory=list)
+
+    def moment(self) -> datetime:
+        """Now and then exactly at the hour."""
+        hour = self.chance.choice(DAYS) + timedelta(hours=self.chance.choice(HOURS))
+        return hour + timedelta(microseconds=self.chance.choice((0, *(self.chance.randrange(3600_000_000),) * 5)))
+
+    def seconds(self, mean: float) -> timedelta:
+        return timedelta(seconds=self.chance.expovariate(1 / mean))
 
 
-def paths() -> dict[tuple[int, int], str]:
-    return {(one.kind, one.first_id): one.path for one in LakeSlice.objects.all()}
+def make_history(seed: int, *, messages: int, scheduled: int) -> None:
+    history = History(Random(seed))
+    make_registry(history)
+    make_messages(history, messages)
+    make_jobs(history)
+    make_scheduled(history, scheduled)
 
 
-def lake_of(spark: SparkSession, settings: Settings) -> Lake:
-    return Lake(spark, settings.lake_url)
+def make_registry(history: History) -> None:
+    """Two channels of one name, the first deleted; so with consumers; and a consumer that is gone for good."""
+    gone = datetime(2026, 3, 20, tzinfo=UTC)
+    history.producers = [Producer.objects.create(public_id=name, name=name) for name in ("shop", "till", "ünï")]
+    for name, deleted_at in (("orders", gone), ("orders", None), (ODD, None), ("quiet", None)):
+        channel = Channel.objects.create(public_id=name, name=name, deleted_at=deleted_at)
+        history.channels.append(channel)
+        for consumer, ended_at in (("billing", gone), ("billing", None), ("left", gone), ("<b>pull", None)):
+            values: dict[str, Any] = {"type": "push", "callback_url": "http://127.0.0.1:9/", "deleted_at": ended_at}
+            history.consumers.append(Consumer.objects.create(channel=channel, public_id=consumer, **values))
 
 
-def last_job() -> DeliveryJob:
-    return DeliveryJob.objects.order_by("pk").last() or DeliveryJob()
+def make_messages(history: History, count: int) -> None:
+    chance = history.chance
+    rows = [
+        Message(
+            channel=chance.choice(history.channels[:3]),
+            producer=chance.choice(history.producers),
+            message_id=f"m{number}",
+            payload=b"x" * chance.randrange(300),
+            content_type="text/plain",
+            received_at=history.moment(),
+        )
+        for number in range(count)
+    ]
+    Message.objects.bulk_create(rows)
+
+
+def make_jobs(history: History) -> None:
+    jobs = [
+        make_job(history, message, consumer)
+        for message in Message.objects.order_by("id")
+        for consumer in history.consumers
+        if consumer.channel_id == message.channel_id and history.chance.random() < 0.5
+    ]
+    DeliveryJob.objects.bulk_create(jobs)
+    DeliveryAttempt.objects.bulk_create([attempt for job in jobs for attempt in make_attempts(history, job)])
+    DeadLetterAct.objects.bulk_create([act for job in jobs for act in make_acts(history, job)])
+
+
+def make_job(history: History, message: Message, consumer: Consumer) -> DeliveryJob:
+    chance = history.chance
+    status = chance.choices(list(JobStatus), (1, 1, 10, 3))[0]
+    made_at = message.received_at + history.seconds(2)
+    # One in ten has lost its message, as pruning does it.
+    lost = chance.random() < 0.1
+    held = status == JobStatus.INFLIGHT or consumer.public_id == "<b>pull"
+    attempt = 0 if status == JobStatus.QUEUED else chance.choice((1, 1, 1, 2, 3, 12))
+    return DeliveryJob(
+        message_id=NOWHERE if lost else message.pk,
+        channel_id=message.channel_id,
+        consumer=consumer,
+        priority=0,
+        status=status,
+        attempt=attempt,
+        failures=max(0, attempt - 1),
+        reason=chance.choice(REASONS) if status == JobStatus.DEAD else None,
+        created_at=made_at,
+        received_at=made_at + history.seconds(1) if held and attempt else None,
+        status_changed_at=made_at + timedelta(seconds=1) + history.seconds(60),
+    )
+
+
+def make_attempts(history: History, job: DeliveryJob) -> list[DeliveryAttempt]:
+    """All failed but the last of a job that was delivered."""
+    return [
+        DeliveryAttempt(
+            job=job,
+            attempt=number,
+            reason=None
+            if job.status == JobStatus.DELIVERED and number == job.attempt
+            else history.chance.choice(REASONS),
+            duration_ms=history.chance.randrange(30_000),
+            finished_at=job.created_at + number * history.seconds(300),
+        )
+        for number in range(1, job.attempt + 1)
+    ]
+
+
+def make_acts(history: History, job: DeliveryJob) -> list[DeadLetterAct]:
+    """It came in; some were requeued and died again, or were put away."""
+    if job.status != JobStatus.DEAD:
+        return []
+    told = history.chance.choice(((), (Act.REQUEUED, Act.ENTERED), (Act.DISCARDED,), (Act.EDITED,)))
+    return [
+        DeadLetterAct(
+            job=job,
+            act=act,
+            attempt=job.attempt,
+            reason=job.reason if act == Act.ENTERED else None,
+            at=job.status_changed_at + place * history.seconds(4000),
+        )
+        for place, act in enumerate((Act.ENTERED, *told))
+    ]
+
+
+def make_scheduled(history: History, count: int) -> None:
+    rows = [make_one_for_later(history, f"s{number}") for number in range(count)]
+    ScheduledMessage.objects.bulk_create(rows)
+
+
+def make_one_for_later(history: History, message_id: str) -> ScheduledMessage:
+    chance = history.chance
+    status = chance.choices(list(ScheduledStatus), (1, 8, 1, 1))[0]
+    scheduled_for = history.moment()
+    due_at = scheduled_for + chance.choice((timedelta(0), history.seconds(5)))
+    known = status == ScheduledStatus.DISPATCHED and chance.random() < 0.95
+    return ScheduledMessage(
+        channel=chance.choice(history.channels[:3]),
+        producer=chance.choice(history.producers),
+        message_id=message_id,
+        payload=b"x",
+        content_type="text/plain",
+        status=status,
+        created_at=scheduled_for - timedelta(seconds=chance.choice(HORIZONS)),
+        scheduled_for=scheduled_for,
+        due_at=due_at,
+        dispatched_at=due_at + history.seconds(8) if known else None,
+    )

@@ -18,7 +18,7 @@ from channels_app.models import DeliveryJob
 from reports_app.models import LakeKind, LakeSlice
 from spark_analytics.java import java_home
 from spark_analytics.settings import Settings
-from tests.spark_analytics.history import make_history
+from tests.spark_analytics.odd_rows import make_history
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"

@@ -31,7 +31,7 @@ from spark_analytics.tables import JOB, MESSAGE, TABLES
 from spark_analytics.verify import Found
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.spark_analytics.history import found, lake_of, make_history, paths
+from tests.spark_analytics.odd_rows import found, lake_of, make_history, paths
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ALL_EQUAL = {table.name: [Found.EQUAL] for table in TABLES}

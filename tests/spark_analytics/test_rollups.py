@@ -1,0 +1,63 @@
+"""Roll-ups: the columns they promise, the same figures from one slice or from many, sketches that keep their word."""
+
+import pytest
+from django.db import connection
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analytics.asked import Asked
+from spark_analytics.facts import Facts
+from spark_analytics.rollups import ROLLUPS, nothing
+from spark_analytics.sketches import merged, quantiles_of, share_within, size_of, sketch_of
+from spark_analytics.tables import BY_NAME, TABLES, Table
+from tests.spark_analytics.alike import assert_quantiles
+from tests.spark_analytics.history import DAYS, make_history
+from tests.spark_analytics.reading import as_frame, figures, read, read_names, rows_of
+
+
+def test_there_is_a_roll_up_for_each_table() -> None:
+    assert ROLLUPS.keys() == BY_NAME.keys()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_roll_up_has_the_columns_that_it_promises(spark: SparkSession, table: Table) -> None:
+    rolled = ROLLUPS[table.name](as_frame(spark, table, []))
+    assert rolled.dtypes == nothing(spark, table.name).dtypes
+
+
+@pytest.mark.django_db
+def test_many_slices_give_the_same_reports_as_one(spark: SparkSession) -> None:
+    # The test's transaction waits for Spark.
+    connection.cursor().execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    make_history(3, messages=150, scheduled=100)
+    asked = Asked(DAYS[1], DAYS[3])
+    names = read_names(spark)
+    whole = {table.name: ROLLUPS[table.name](read(spark, table)) for table in TABLES}
+    sliced = {table.name: in_slices(read(spark, table), table) for table in TABLES}
+    at_once = figures(Facts.of(spark, whole, names, asked), asked)
+    assert all(at_once.values())
+    assert figures(Facts.of(spark, sliced, names, asked), asked) == at_once
+
+
+def in_slices(rows: DataFrame, table: Table) -> DataFrame:
+    """Every third id, so that each hour is in all slices."""
+    first, second, third = (ROLLUPS[table.name](rows.where(F.col("id") % 3 == rest)) for rest in range(3))
+    return first.unionByName(second).unionByName(third)
+
+
+def test_a_merged_sketch_of_very_many_values_keeps_its_rank_error(spark: SparkSession) -> None:
+    count = 60_000
+    # Each number once, in no order: 7919 shares no factor with the count.
+    values = spark.range(count).select(
+        (F.col("id") % 12).alias("hour"), (F.col("id") * 7919 % count / 10).alias("seconds")
+    )
+    hours = values.groupBy("hour").agg(sketch_of(F.col("seconds")).alias("sketch"))
+    whole = hours.agg(merged("sketch").alias("sketch"))
+    [line] = rows_of(
+        whole.select(
+            size_of("sketch").alias("n"), share_within("sketch", 600.0).alias("share"), *quantiles_of("sketch")
+        )
+    )
+    assert line["n"] == count
+    assert line["share"] == pytest.approx(0.1, abs=0.005)
+    assert_quantiles(line, "", [number / 10 for number in range(count)])
