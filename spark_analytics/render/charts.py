@@ -46,15 +46,19 @@ class Lines:
             for name in self.y
         ]
         axis = alt.Axis(format="%") if self.is_share else alt.Axis(format="~s")
-        chart = _chart(rows).mark_line(point=len(rows) < 100).encode(  # type: ignore[attr-defined]
-            x=alt.X(f"{self.x}:T", timeUnit="utcyearmonthdatehours", title="UTC", scale=alt.Scale(type="utc")),
-            y=alt.Y("value:Q", title=self.title, axis=axis),
-            color=alt.Color("line:N", title=None, scale=alt.Scale(range=COLOURS), legend=_legend(rows)),
-            tooltip=[
-                alt.Tooltip(f"{self.x}:T", timeUnit="utcyearmonthdatehours", title="hour, UTC"),
-                alt.Tooltip("line:N", title="line"),
-                alt.Tooltip("value:Q", title=self.title, format=".2%" if self.is_share else ",.4~g"),
-            ],
+        chart = (
+            _chart(rows)
+            .mark_line(point=len(rows) < 100)
+            .encode(  # type: ignore[attr-defined]
+                x=alt.X(f"{self.x}:T", timeUnit="utcyearmonthdatehours", title="UTC", scale=alt.Scale(type="utc")),
+                y=alt.Y("value:Q", title=self.title, axis=axis),
+                color=alt.Color("line:N", title=None, scale=alt.Scale(range=COLOURS), legend=_legend(rows)),
+                tooltip=[
+                    alt.Tooltip(f"{self.x}:T", timeUnit="utcyearmonthdatehours", title="hour, UTC"),
+                    alt.Tooltip("line:N", title="line"),
+                    alt.Tooltip("value:Q", title=self.title, format=".2%" if self.is_share else ",.4~g"),
+                ],
+            )
         )
         return Drawn(_spec(chart, HEIGHT), note)
 
@@ -78,11 +82,15 @@ class Bars:
         rows = [{"name": str(row[self.y]), "value": row[self.x], "part": self._part(row)} for row in kept]
         colour = alt.Color("part:N", title=None, scale=alt.Scale(range=COLOURS), legend=_legend(rows))
         axis = alt.Axis(format="%") if self.is_share else alt.Axis(format="~s")
-        chart = _chart(rows).mark_bar().encode(  # type: ignore[attr-defined]
-            y=alt.Y("name:N", title=None, sort="-x", axis=alt.Axis(labelLimit=160)),
-            x=alt.X("value:Q", title=self.title, axis=axis),
-            color=colour if self.colour else alt.value(COLOURS[0]),
-            tooltip=[alt.Tooltip(f"{name}", title=title) for name, title in self._told()],
+        chart = (
+            _chart(rows)
+            .mark_bar()
+            .encode(  # type: ignore[attr-defined]
+                y=alt.Y("name:N", title=None, sort="-x", axis=alt.Axis(labelLimit=160)),
+                x=alt.X("value:Q", title=self.title, axis=axis),
+                color=colour if self.colour else alt.value(COLOURS[0]),
+                tooltip=[alt.Tooltip(f"{name}", title=title) for name, title in self._told()],
+            )
         )
         return Drawn(_spec(chart, BAR_HEIGHT * (1 + len({row["name"] for row in rows}))), note)
 
@@ -109,11 +117,19 @@ class Heat:
         for row in result.rows:
             sums[row[self.day] - self.monday, row[self.hour]] += row[self.value] or 0
         rows = [{"day": DAYS[day], "hour": hour, "value": value} for (day, hour), value in sorted(sums.items())]
-        chart = _chart(rows).mark_rect().encode(  # type: ignore[attr-defined]
-            x=alt.X("hour:O", title="hour of day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("day:O", title=None, sort=DAYS),
-            color=alt.Color("value:Q", title=self.value, scale=alt.Scale(scheme="viridis")),
-            tooltip=[alt.Tooltip("day:O"), alt.Tooltip("hour:O"), alt.Tooltip("value:Q", title=self.value, format=",")],
+        chart = (
+            _chart(rows)
+            .mark_rect()
+            .encode(  # type: ignore[attr-defined]
+                x=alt.X("hour:O", title="hour of day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+                y=alt.Y("day:O", title=None, sort=DAYS),
+                color=alt.Color("value:Q", title=self.value, scale=alt.Scale(scheme="viridis")),
+                tooltip=[
+                    alt.Tooltip("day:O"),
+                    alt.Tooltip("hour:O"),
+                    alt.Tooltip("value:Q", title=self.value, format=","),
+                ],
+            )
         )
         return Drawn(_spec(chart, 200))
 

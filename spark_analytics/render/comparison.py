@@ -28,9 +28,7 @@ def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Ro
 
 
 def _columns(columns: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        name for column in columns for name in ((column,) if column in keys else _three(column))
-    )
+    return tuple(name for column in columns for name in ((column,) if column in keys else _three(column)))
 
 
 def _three(column: str) -> tuple[str, str, str]:

@@ -107,7 +107,9 @@ def _table(result: Result, heading: Heading) -> str:
     right = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
     head = "".join(f"<th scope=col{_aligned(right[name])}>{escape(_named(name))}</th>" for name in columns)
     body = "".join(_line(row, columns, right) for row in rows[:MOST_ROWS])
-    rest = f"The first {MOST_ROWS} of {len(rows):,} rows; {result.name}.csv has them all." if len(rows) > MOST_ROWS else ""
+    rest = (
+        f"The first {MOST_ROWS} of {len(rows):,} rows; {result.name}.csv has them all." if len(rows) > MOST_ROWS else ""
+    )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f"<div class=table tabindex=0>{table}</div><p class=soft>{escape(rest)}</p>"
 
