@@ -13,7 +13,8 @@ Hear = Callable[[float, str], None]
 def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
     """All reports, with the session that the last run has left open."""
     # Only here: pyspark is not installed where the other processes run.
-    from spark_analytics.run import Wish, run  # noqa: PLC0415
+    from spark_analytics.arguments import asked_in  # noqa: PLC0415
+    from spark_analytics.run import run  # noqa: PLC0415
 
     os.environ.setdefault("DATABASE_URL", settings.DATABASE_URL)
-    run(Wish.of(asked), directory, lambda progress: hear(progress.share, progress.words))
+    run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])

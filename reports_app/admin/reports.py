@@ -141,7 +141,7 @@ class ReportAdmin(EndlessListAdmin):
 
     @admin.display(description="range")
     def range(self, report: Report) -> str:
-        return f"{str(report.asked.get('from', ''))[:16]} – {str(report.asked.get('to', ''))[:16]}".replace("T", " ")
+        return f"{str(report.asked.get('from', ''))[:16]} to {str(report.asked.get('to', ''))[:16]}".replace("T", " ")
 
     @admin.display(description="channels")
     def channels(self, report: Report) -> str:

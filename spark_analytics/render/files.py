@@ -9,9 +9,10 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from spark_analytics.render.charts import Drawn, draw
+from spark_analytics.render.charts import Drawn
 from spark_analytics.render.comparison import compared
 from spark_analytics.render.page import page
+from spark_analytics.render.pictures import draw
 from spark_analytics.render.values import Heading, Result, exact
 
 PAGE, FIGURES = "report.html", "report.json"
@@ -23,7 +24,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write(directory: Path, heading: Heading, results: list[Result]) -> Path:
     """The page's path. It is written last: where it is, all is."""
     directory.mkdir(parents=True, exist_ok=True)
-    drawn = {result.name: picture for result in results if (picture := draw(result))}
+    drawn = {result.name: picture for result in results if (picture := draw(result, heading))}
     (directory / FIGURES).write_text(json.dumps(figures(heading, results), indent=1, default=exact))
     for result in results:
         _write_csv(directory / f"{result.name}.csv", result, heading)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from datetime import datetime
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -18,6 +19,8 @@ from spark_analytics.render.values import Heading, Result, Row, moment, written
 HERE = Path(__file__).parent
 # A browser is slow with more; the CSV has them all.
 MOST_ROWS = 500
+# By which rows of two periods are matched; the hour itself stands beside it.
+HIDDEN = {"hours_in"}
 # Neither may end the script that they stand in.
 _UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _PAGE = """<!DOCTYPE html>
@@ -83,8 +86,16 @@ def _head(heading: Heading) -> str:
         before = f"{moment(heading.start - heading.length)} to {moment(heading.start)}"
         facts["Compared with"] = before
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
-    widened = "<p class=soft>The range was widened to whole hours.</p>" if heading.widened else ""
-    return f"<h1>What the broker did</h1>\n<dl>{listed}</dl>{widened}"
+    notes = "".join(f"<p class=soft>{escape(note)}</p>" for note in _notes(heading))
+    return f"<h1>What the broker did</h1>\n<dl>{listed}</dl>{notes}"
+
+
+def _notes(heading: Heading) -> list[str]:
+    stale = f"{heading.stale} parts of the lake changed since they were exported; their figures are those of then."
+    return [
+        *(["The range was widened to whole hours."] if heading.widened else []),
+        *([stale] if heading.stale else []),
+    ]
 
 
 def _contents(results: list[Result]) -> str:
@@ -101,7 +112,8 @@ def _section(result: Result, heading: Heading, drawn: Drawn | None) -> str:
 
 
 def _table(result: Result, heading: Heading) -> str:
-    columns, rows = compared(result, heading)
+    every, rows = compared(result, heading)
+    columns = tuple(name for name in every if name not in HIDDEN)
     if not rows:
         return "<p>Nothing in this range.</p>"
     right = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
@@ -115,8 +127,13 @@ def _table(result: Result, heading: Heading) -> str:
 
 
 def _line(row: Row, columns: tuple[str, ...], right: dict[str, bool]) -> str:
-    cells = "".join(f"<td{_aligned(right[name])}>{escape(written(row.get(name)))}</td>" for name in columns)
+    cells = "".join(f"<td{_aligned(right[name])}>{_cell(row.get(name))}</td>" for name in columns)
     return f"<tr>{cells}</tr>"
+
+
+def _cell(value: Any) -> str:
+    text = escape(written(value))
+    return f"<time>{text}</time>" if isinstance(value, datetime) else text
 
 
 def _aligned(is_number: bool) -> str:

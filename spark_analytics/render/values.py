@@ -9,11 +9,15 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Result:
-    """One report. `before` has the rows of the period before, where a comparison was asked for."""
+    """One report. `before` has the rows of the period before, where a comparison was asked for.
+
+    Rows of the two belong together where their `keys` are the same.
+    """
 
     name: str
     title: str
     about: str
+    keys: tuple[str, ...]
     columns: tuple[str, ...]
     rows: list[Row]
     before: list[Row] | None = None
@@ -30,6 +34,8 @@ class Heading:
     sla_seconds: float = 60.0
     widened: bool = False
     compares: bool = False
+    # Slices of the lake that changed since they were exported.
+    stale: int = 0
 
     @property
     def length(self) -> timedelta:
@@ -44,7 +50,7 @@ def written(value: Any) -> str:
     """A figure as people read it; what is not there is a dash."""
     match value:
         case None:
-            return "–"
+            return "-"
         case datetime():
             return moment(value)
         case bool():
