@@ -40,7 +40,7 @@ def ask_for(
     asked |= {"compare": compare, "slaSeconds": sla_seconds}
     report = Report.objects.create(asked=asked, asked_by=by, night=night)
     report.refresh_from_db(fields=["created_at", "progress"])
-    log.info("report.asked_for", report=report.public_id, by=by, **{"asked": asked})
+    log.info("report.asked_for", report=report.public_id, by=by, asked=asked)
     transaction.on_commit(ring_report)
     return report
 

@@ -1,41 +1,34 @@
 """What a report is made from: the roll-ups that the lake has, and those of the rows that are not in it yet."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-import pyarrow
-from adbc_driver_manager import Error
-from adbc_driver_postgresql import dbapi
+import psycopg
+from psycopg import Connection
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_analytics import manifest
 from spark_analytics.errors import NoDatabase, NoTables, UnknownChannel
 from spark_analytics.facts import Names
-from spark_analytics.rollups import ROLLUPS, SCHEMAS
+from spark_analytics.lake.places import Lake
+from spark_analytics.lake.read import read_rollups, tail_from
+from spark_analytics.rollups import ROLLUPS
 from spark_analytics.settings import Settings
 from spark_analytics.source import Reading, read
-from spark_analytics.tables import TABLES, Table
+from spark_analytics.tables import SCHEDULED, TABLES, Table
 
-# By which a row has its hour, where that is not the day it is kept under.
-HOURS = {"scheduled": "due_at"}
-_SLICES = (
-    "SELECT path, last_id, first_day::text AS first_day, last_day::text AS last_day FROM lake_slice WHERE kind = {}"
-)
-# The database keeps marks of what changed after it was exported.
-_STALE = """
-SELECT count(*) AS count FROM lake_slice s WHERE EXISTS (
-    SELECT 1 FROM lake_mark m WHERE m.kind = s.kind AND m.block BETWEEN s.first_id >> 14 AND s.last_id >> 14)
-"""
-_NAMES = {
-    "channels": "SELECT id, public_id AS channel FROM channel",
-    "consumers": "SELECT id, public_id AS consumer, channel_id FROM consumer",
-    "producers": "SELECT id, public_id AS producer FROM producer",
-}
+CONNECT_SECONDS = 10
+_CHANNELS = "SELECT id, public_id FROM channel"
+_CONSUMERS = "SELECT id, public_id, channel_id FROM consumer"
+_PRODUCERS = "SELECT id, public_id FROM producer"
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """`stale`: how many slices of the lake wait to be exported anew."""
+    """`stale`: how many slices of the lake changed since they were exported."""
 
     rollups: dict[str, DataFrame]
     names: Names
@@ -44,41 +37,52 @@ class Gathered:
 
 def check(settings: Settings, channels: tuple[str, ...]) -> None:
     """Before Spark starts: that there is a database, and that it knows the channels."""
-    known = set(_fetch(settings.database_url, _NAMES["channels"])["channel"].to_pylist())
+    with _connected(settings) as connection:
+        known = {name for _, name in connection.execute(_CHANNELS)}
     if unknown := [name for name in channels if name not in known]:
         raise UnknownChannel(f"There is no channel {', '.join(unknown)}.")
 
 
 def gather(spark: SparkSession, settings: Settings, start: datetime, end: datetime) -> Gathered:
-    rollups = {table.name: _rolled_up(spark, settings, table, start, end) for table in TABLES}
-    names = {name: spark.createDataFrame(_fetch(settings.database_url, select)) for name, select in _NAMES.items()}
-    return Gathered(rollups, Names(**names), _fetch(settings.database_url, _STALE)["count"][0].as_py())
+    with _connected(settings) as connection:
+        rollups = {table.name: _rolled_up(spark, settings, connection, table, start, end) for table in TABLES}
+        return Gathered(rollups, _names(spark, connection), sum(_stale(connection, table) for table in TABLES))
 
 
-def _rolled_up(spark: SparkSession, settings: Settings, table: Table, start: datetime, end: datetime) -> DataFrame:
-    slices = _fetch(settings.database_url, _SLICES.format(table.kind)).to_pylist()
-    newest = max((each["last_id"] for each in slices), default=0)
-    hour = HOURS.get(table.name, table.day)
-    rows = read(spark, Reading(settings.reads_url, table, first=newest + 1))
-    tail = ROLLUPS[table.name](rows.where((F.col(hour) >= F.lit(start)) & (F.col(hour) < F.lit(end))))
-    paths = [
-        f"{settings.lake_url}/rollup_{table.name}/{each['path']}"
-        for each in slices
-        if table.name in HOURS or _meets(each, start, end)
-    ]
-    return tail.unionByName(spark.read.schema(SCHEMAS[table.name]).parquet(*paths)) if paths else tail
+def _rolled_up(
+    spark: SparkSession, settings: Settings, connection: Connection, table: Table, start: datetime, end: datetime
+) -> DataFrame:
+    """The tail begins where the slices end that were there just before: a run that exports meanwhile adds nothing."""
+    first = tail_from(connection, table)
+    kept = read_rollups(Lake(spark, settings.lake_url), connection, table, start.date(), end.date())
+    rows = read(spark, Reading(settings.reads_url, table, first=first))
+    at = F.col("due_at" if table is SCHEDULED else table.day)
+    return ROLLUPS[table.name](rows.where((at >= F.lit(start)) & (at < F.lit(end)))).unionByName(kept)
 
 
-def _meets(each: dict[str, str | None], start: datetime, end: datetime) -> bool:
-    first, last = each["first_day"], each["last_day"]
-    return bool(first and last) and str(first) <= f"{end:%Y-%m-%d}" and str(last) >= f"{start:%Y-%m-%d}"
+def _names(spark: SparkSession, connection: Connection) -> Names:
+    return Names(
+        channels=spark.createDataFrame(connection.execute(_CHANNELS).fetchall(), "id bigint, channel string"),
+        consumers=spark.createDataFrame(
+            connection.execute(_CONSUMERS).fetchall(), "id bigint, consumer string, channel_id bigint"
+        ),
+        producers=spark.createDataFrame(connection.execute(_PRODUCERS).fetchall(), "id bigint, producer string"),
+    )
 
 
-def _fetch(url: str, select: str) -> pyarrow.Table:
+def _stale(connection: Connection, table: Table) -> int:
+    marks = manifest.marks(connection, table)
+    return sum(any(mark.touches(one.ids) for mark in marks) for one in manifest.slices(connection, table))
+
+
+@contextmanager
+def _connected(settings: Settings) -> Iterator[Connection]:
+    """One snapshot: the slices and where they end belong together."""
     try:
-        with dbapi.connect(url) as connection, connection.cursor() as cursor:
-            cursor.execute(select)
-            return cursor.fetch_arrow_table()
-    except Error as error:
-        # 42P01: there is no such table.
-        raise (NoTables if getattr(error, "sqlstate", None) == "42P01" else NoDatabase) from error
+        with psycopg.connect(settings.database_url, connect_timeout=CONNECT_SECONDS) as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield connection
+    except psycopg.errors.UndefinedTable as error:
+        raise NoTables from error
+    except psycopg.OperationalError as error:
+        raise NoDatabase from error

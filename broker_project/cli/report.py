@@ -5,8 +5,8 @@ import sys
 import webbrowser
 from functools import partial
 
-from broker_project.cli import at_hand, foreground
 from broker_project.cli import arguments as shared
+from broker_project.cli import at_hand, foreground
 from broker_project.cli.surroundings import TOP
 from spark_analytics import arguments
 

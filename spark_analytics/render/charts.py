@@ -1,4 +1,4 @@
-"""The kinds of pictures, by altair. They take plain rows, and leave colours of paper and ink to where they are shown."""
+"""The kinds of pictures, by altair. They take plain rows; paper and ink are of the page that shows them."""
 
 from collections import Counter
 from dataclasses import dataclass
