@@ -106,7 +106,7 @@ class Bars:
             x=alt.X("value:Q", title=self.title, axis=axis),
             color=_colour(rows, "part") if has_parts else alt.value(COLOURS[0]),
             # As they stand in the legend.
-            order=alt.Order("part:N"),
+            order=alt.Order("part:O"),
             tooltip=[
                 alt.Tooltip("name:N", title=", ".join(self.names)),
                 alt.Tooltip("part:N", title=self.parts or "figure"),
