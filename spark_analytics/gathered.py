@@ -79,7 +79,7 @@ class _Source:
     def _tail(self, table: Table) -> DataFrame | None:
         """A day's rows are read here: Spark would need seconds to start processes that read them."""
         first = tail_from(self.connection, table)
-        [[newest]] = self.connection.execute(f"SELECT coalesce(max(id), 0) FROM {table.relation}")  # type: ignore[arg-type]  # noqa: S608
+        [[newest]] = self.connection.execute(f"SELECT coalesce(max(id), 0) FROM {table.relation}")  # noqa: S608
         reading = Reading(self.settings.reads_url, table, first=first, last=newest)
         if newest - first >= MOST_READ_HERE:
             return read(self.spark, reading)
@@ -97,7 +97,7 @@ def _names(spark: SparkSession, connection: Connection) -> Names:
 
 def _columns(connection: Connection, *columns: str) -> list[list[object]]:
     *shown, table = columns
-    rows = connection.execute(f"SELECT {', '.join(shown)} FROM {table}").fetchall()  # type: ignore[arg-type]  # noqa: S608
+    rows = connection.execute(f"SELECT {', '.join(shown)} FROM {table}").fetchall()  # noqa: S608
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in shown]
 
 

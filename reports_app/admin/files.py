@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from django.http import FileResponse, Http404, HttpResponse
+from django.http.response import HttpResponseBase
 
 from reports_app.models import Report, ReportStatus
 
@@ -25,11 +26,11 @@ def names(report: Report) -> list[str]:
     return sorted(found, key=lambda name: (name != PAGE, name))
 
 
-def page(report: Report) -> HttpResponse:
+def page(report: Report) -> HttpResponseBase:
     return _safe(HttpResponse(_found(report, PAGE).read_bytes(), content_type="text/html; charset=utf-8"))
 
 
-def download(report: Report, name: str) -> HttpResponse:
+def download(report: Report, name: str) -> HttpResponseBase:
     file = FileResponse(_found(report, name).open("rb"), as_attachment=True, filename=f"{report.public_id}-{name}")
     return _safe(file)
 
@@ -40,7 +41,7 @@ def _found(report: Report, name: str) -> Path:
     return report.directory / name
 
 
-def _safe(response: HttpResponse) -> HttpResponse:
+def _safe(response: HttpResponseBase) -> HttpResponseBase:
     response["Content-Security-Policy"] = POLICY
     response["X-Content-Type-Options"] = "nosniff"
     response["Referrer-Policy"] = "no-referrer"

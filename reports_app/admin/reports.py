@@ -8,6 +8,7 @@ from django.contrib.admin.utils import flatten
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -106,11 +107,11 @@ class ReportAdmin(EndlessListAdmin):
         return redirect(address(report))
 
     @method_decorator([require_GET, xframe_options_sameorigin])
-    def page_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def page_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         return files.page(self._seen(request, pk))
 
     @method_decorator(require_GET)
-    def file_view(self, request: HttpRequest, pk: int, file: str) -> HttpResponse:
+    def file_view(self, request: HttpRequest, pk: int, file: str) -> HttpResponseBase:
         return files.download(self._seen(request, pk), file)
 
     def _seen(self, request: HttpRequest, pk: int) -> Report:

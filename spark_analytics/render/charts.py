@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -41,8 +41,8 @@ class Lines:
     def draw(self, result: Result, heading: Heading) -> Drawn:
         kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
         rows = [_point(row["hour"], row["channel"], row[self.value]) for row in self._filled(kept, heading)]
-        shape = "step-after" if self.steps else "linear"
-        chart = alt.Chart(alt.Data(values=rows)).mark_line(interpolate=shape, point=len(rows) < 60)
+        shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
+        chart = alt.Chart(alt.InlineData(values=rows)).mark_line(interpolate=shape, point=len(rows) < 60)
         return Drawn(_spec(self._encoded(chart, rows), HEIGHT), note)
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
@@ -95,7 +95,7 @@ class Bars:
             for row in kept
             for value in self.values
         ]
-        chart = self._encoded(alt.Chart(alt.Data(values=rows)).mark_bar(), rows)
+        chart = self._encoded(alt.Chart(alt.InlineData(values=rows)).mark_bar(), rows)
         return Drawn(_spec(chart, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
@@ -127,7 +127,7 @@ class Heat:
             {"day": DAYS[row["day_of_week"] - 1], "hour": row["hour_of_day"], "value": row[self.value]}
             for row in result.rows
         ]
-        chart = alt.Chart(alt.Data(values=rows)).mark_rect()
+        chart = alt.Chart(alt.InlineData(values=rows)).mark_rect()
         encoded = chart.encode(
             x=alt.X("hour:O", title="hour of the day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
             y=alt.Y("day:O", title=None, sort=DAYS),
