@@ -69,7 +69,7 @@ def policy() -> str:
 @cache
 def _script() -> str:
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    bundle: str = vl_convert.javascript_bundle(None, vl_version=version)
+    bundle: str = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]
     return f"{bundle}\n{{\n{(HERE / 'page.js').read_text()}}}\n"
 
 
