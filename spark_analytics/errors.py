@@ -18,3 +18,15 @@ class BadRange(ReportError):
 
 class BadTarget(ReportError):
     """A target for delivery is a number of seconds above 0."""
+
+
+class UnknownChannel(ReportError):
+    """There is no such channel."""
+
+
+class NoDatabase(ReportError):
+    """The broker's database does not answer. Start the broker with ./broker up, or see DATABASE_URL."""
+
+
+class NoTables(ReportError):
+    """The broker's database has no tables yet. Start the broker once: ./broker up"""

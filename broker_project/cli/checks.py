@@ -1,4 +1,4 @@
-"""test and lint; report, which is not there yet."""
+"""test and lint."""
 
 import argparse
 import os
@@ -54,9 +54,6 @@ def add_to(commands: arguments.Commands) -> None:
         "lint", help="run every check but the tests", description="Run ruff, mypy, import-linter, …"
     )
     lint.set_defaults(run=_lint)
-    for name in ("report",):
-        later = commands.add_parser(name, help="not part of this version yet")
-        later.set_defaults(run=_later, name=name)
 
 
 def _test(options: argparse.Namespace) -> int:
@@ -73,11 +70,6 @@ def pytest_words(words: list[str]) -> list[str]:
 
 def _lint(_options: argparse.Namespace) -> int:
     return _run(LINT)
-
-
-def _later(options: argparse.Namespace) -> int:
-    print(f"./broker {options.name} is not part of this version yet.", file=sys.stderr)
-    return 2
 
 
 def _run(commands: dict[str, list[str]]) -> int:

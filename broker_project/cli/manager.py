@@ -64,7 +64,7 @@ class Manager:
 
     def _parts(self, *, needs_tables: bool) -> list[Launch]:
         chosen = [part for part in PARTS if part.command and part.needs_tables == needs_tables]
-        return [launch.of_part(part, self._plan) for part in chosen]
+        return [launch.of_part(part, self._plan) for part in chosen if part.is_installed]
 
     async def _start(self, launches: list[Launch]) -> None:
         """Together; returns when all of them are up."""

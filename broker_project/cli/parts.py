@@ -1,6 +1,7 @@
 """The broker's processes on one screen. A new one is a line here."""
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from signal import SIGINT, SIGQUIT, SIGTERM, Signals
 
 from broker_project.cli.readiness import Ready, http_ok, lived, worker
@@ -29,6 +30,12 @@ class Part:
     ready: Ready = field(default=lived(0.0))
     # False: it may start while the database is still being prepared.
     needs_tables: bool = True
+    # A package that not every installation has: without it the part is left out.
+    package: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        return not self.package or find_spec(self.package) is not None
 
 
 PARTS = (
@@ -43,6 +50,9 @@ PARTS = (
     # The second core: one process delivers about as fast as one core lets it.
     Part("worker-delivery-2", 2, WORKER, f"{CELERY} worker {WORKS} -Q delivery -c 8 -n delivery-2-{{node}}",
          ready=worker("delivery-2")),
+    # One report at a time; the second thread is for the bells meanwhile.
+    Part("worker-reports", 2, WORKER, f"{CELERY} worker {WORKS} -Q reports -c 2 -n reports-{{node}}",
+         ready=worker("reports"), package="pyspark"),
     Part("echo", 3, TERM, "-m broker_project.echo --port {echo_port}", "{echo}", http_ok("{echo}"), needs_tables=False),
     # broker_project.embedded brings the commands of these two. They start before the others.
     Part("redis", 4, TERM),

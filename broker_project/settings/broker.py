@@ -2,7 +2,7 @@
 
 import math
 
-from .environment import env, readable_secret, readable_webhook
+from .environment import DATA_DIR, env, readable_secret, readable_time, readable_webhook
 
 # Where clients reach the web server; used in links and in what `up` prints.
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000")
@@ -79,3 +79,9 @@ SPARK_MASTER = env.str("SPARK_MASTER", "")
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
 # Whether /metrics is open to all; else it needs an API key.
 METRICS_OPEN = env.bool("METRICS_OPEN", False)
+
+# When the report of the day before is made each night, as HH:MM in UTC; empty: never.
+REPORT_NIGHTLY_AT = readable_time(env.str("REPORT_NIGHTLY_AT", "03:00"))
+# How many days reports are kept.
+REPORT_RETENTION_DAYS = env.int("REPORT_RETENTION_DAYS", 30)
+REPORTS_DIR = DATA_DIR / "reports"

@@ -41,14 +41,15 @@ CELERY_TASK_SEND_SENT_EVENT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
-# Separate worker processes serve dispatch and delivery: hanging consumers cannot starve the sweeps.
-CELERY_TASK_QUEUES = [Queue("dispatch"), Queue("delivery")]
+# Separate worker processes serve dispatch and delivery: hanging consumers cannot starve the sweeps. Reports need Spark.
+CELERY_TASK_QUEUES = [Queue("dispatch"), Queue("delivery"), Queue("reports")]
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 CELERY_TASK_ROUTES = {
     "channels_app.deliver": {"queue": "delivery"},
     "channels_app.notify": {"queue": "delivery"},
     "channels_app.report_delivery_progress": {"queue": "delivery"},
     "dlq_app.tell_alerts": {"queue": "delivery"},
+    "reports_app.make_report": {"queue": "reports"},
 }
 
 CELERY_BEAT_SCHEDULER = "channels_app.beat:ProgressScheduler"
@@ -75,6 +76,8 @@ CELERY_BEAT_SCHEDULE = {
     "redrive for recovered consumers": _every(10, "dlq_app.redrive_recovered"),
     "watch dead letters": _every(10, "dlq_app.watch"),
     "tell of alerts": _every(10, "dlq_app.tell_alerts"),
+    "look after reports": _every(10, "reports_app.sweep_reports"),
+    "remove old reports": _every(600, "reports_app.remove_old_reports"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import tempfile
+from datetime import time
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
@@ -96,3 +97,11 @@ def readable_secret(secret: str) -> str:
     except ValueError as error:
         raise ImproperlyConfigured("OPERATIONS_WEBHOOK_SECRET is whsec_ and base64.") from error
     return secret
+
+
+def readable_time(text: str) -> str:
+    """As it is, if a clock can show it."""
+    try:
+        return text and f"{time.fromisoformat(text):%H:%M}"
+    except ValueError as error:
+        raise ImproperlyConfigured("REPORT_NIGHTLY_AT is HH:MM, or empty.") from error

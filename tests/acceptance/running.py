@@ -16,7 +16,7 @@ import psutil
 
 from tests.acceptance.servers import ROOT, wait_until
 
-WORKERS = {"worker-dispatch", "worker-delivery", "worker-delivery-2"}
+WORKERS = {"worker-dispatch", "worker-delivery", "worker-delivery-2", "worker-reports"}
 PARTS = {"postgres", "redis", "beat", "web", "flower", "echo", *WORKERS}
 SECONDS = 90.0
 

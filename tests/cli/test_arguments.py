@@ -3,10 +3,11 @@ import argparse
 import pytest
 
 from broker_project.cli.__main__ import main, parser
+from spark_analytics.arguments import asked_by, words_of
 
 COMMANDS = [
     "up", "down", "restart", "status", "logs", "manage", "key", "secrets",
-    "backup", "restore", "lake", "test", "lint", "bench", "report",
+    "backup", "restore", "test", "lint", "bench", "report", "lake",
 ]  # fmt: skip
 
 
@@ -37,9 +38,30 @@ def test_defaults_are_a_broker_of_this_machine_alone() -> None:
     assert (options.host, options.port, options.background) == ("127.0.0.1", 8000, False)
 
 
-def test_a_command_of_a_later_version_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report"]) == 2
-    assert "not part of this version" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--from", "yesterday"], "'yesterday' is no time"),
+        (["--from", "2026-11-02", "--to", "2026-11-01"], "ends after it begins"),
+        (["--sla", "0"], "above 0"),
+        (["--sla", "soon"], "invalid float value"),
+        (["--colour"], "unrecognized arguments"),
+    ],
+)
+def test_a_report_that_makes_no_sense_is_refused_before_anything_starts(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ending:
+        main(["report", *words])
+    assert ending.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_report_is_asked_for_in_the_same_words_in_a_process_of_its_own() -> None:
+    words = ["--from", "2026-11-01T00:30:00+00:00", "--to", "2026-11-02T00:00:00+00:00", "--channel=-x"]
+    words += ["--sla", "5.0", "--out", "there", "--compare"]
+    options = parser().parse_args(["report", *words])
+    assert words_of(options, asked_by(options, parser())) == words
 
 
 def test_secrets_are_long_and_fresh(capsys: pytest.CaptureFixture[str]) -> None:

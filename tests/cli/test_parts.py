@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from broker_project.cli import launch
@@ -8,8 +9,8 @@ from broker_project.cli.plan import Plan
 def test_work_stops_coming_before_the_workers_stop_and_the_data_goes_last() -> None:
     order = [part.name for part in sorted(PARTS, key=lambda part: part.stops)]
     assert set(order[:3]) == {"beat", "web", "flower"}
-    assert set(order[3:6]) == {"worker-dispatch", "worker-delivery", "worker-delivery-2"}
-    assert order[6:] == ["echo", "redis", "postgres"]
+    assert set(order[3:7]) == {"worker-dispatch", "worker-delivery", "worker-delivery-2", "worker-reports"}
+    assert order[7:] == ["echo", "redis", "postgres"]
 
 
 def test_a_command_is_filled_in_word_by_word() -> None:
@@ -18,3 +19,10 @@ def test_a_command_is_filled_in_word_by_word() -> None:
     assert web.argv[1:] == ["-m", "broker_project.web", "--host", "::1", "--port", "9000"]
     assert worker.argv[-2:] == ["-n", f"delivery-{plan.node}"]
     assert worker.environment["BROKER_DATA_DIR"] == "/a data dir"
+
+
+def test_a_part_whose_package_is_not_there_is_left_out() -> None:
+    reports = BY_NAME["worker-reports"]
+    assert reports.is_installed
+    assert not replace(reports, package="no_such_package").is_installed
+    assert BY_NAME["web"].is_installed

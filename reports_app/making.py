@@ -1,0 +1,100 @@
+"""Makes a report, in a `reports` worker: the row is told how far it is, and how it ended."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models.functions import Now
+
+from channels_app.models import Progress
+from reports_app import spark
+from reports_app.models import Report
+
+log = structlog.get_logger(__name__)
+
+SIGN_SECONDS = 5.0
+WORKER = "reports"
+
+
+class Teller:
+    """Keeps the row alive and up to date from a thread of its own: Spark may be silent for long."""
+
+    def __init__(self, report: Report) -> None:
+        self._rows = Report.objects.filter(pk=report.pk)
+        self._share, self._stage = 0.0, "starting Spark"
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="report-progress", daemon=True)
+
+    def hear(self, share: float, stage: str) -> None:
+        self._share, self._stage = share, stage
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            while not self._ended.wait(1.0):
+                _try_to(lambda: self._rows.advance(share=self._share, stage=self._stage))
+        finally:
+            connection.close()
+
+
+def make(report: Report) -> bool:
+    """False if it was another's already, or another is being made."""
+    rows = Report.objects.filter(pk=report.pk)
+    if not rows.begin():
+        return False
+    teller = Teller(report)
+    try:
+        # What a run that died has left there.
+        shutil.rmtree(report.directory, ignore_errors=True)
+        with teller.telling():
+            spark.make(report.asked, report.directory, teller.hear)
+        rows.finish()
+        log.info("report.done", report=report.public_id)
+    except Exception as error:  # whatever it is, somebody must see it
+        log.exception("report.failed", report=report.public_id)
+        rows.fail(_told(error))
+    return True
+
+
+def _told(error: Exception) -> str:
+    """Java tells its whole stack: the first line is what went wrong."""
+    return f"{type(error).__name__}: {error}".strip().splitlines()[0]
+
+
+def has_worker() -> bool:
+    age = timedelta(seconds=settings.PROGRESS_MAX_AGE_SECONDS)
+    return Progress.objects.filter(name=WORKER, at__gt=Now() - age).exists()
+
+
+def keep_showing() -> None:
+    """Without a task: nobody would take those from the queue where no worker runs."""
+    threading.Thread(target=_show, name="reports-alive", daemon=True).start()
+
+
+def _show() -> None:
+    while True:
+        _try_to(lambda: Progress.objects.mark(WORKER))
+        time.sleep(SIGN_SECONDS)
+
+
+def _try_to(write: Callable[[], object]) -> None:
+    try:
+        write()
+    except DatabaseError as error:
+        # Away for a moment. The next sign opens a new connection.
+        log.warning("report.cannot_tell", error=type(error).__name__)
+        connection.close()

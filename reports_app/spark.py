@@ -1,0 +1,20 @@
+"""The door to Spark. Only a `reports` worker goes through it: no other process has the libraries."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+Hear = Callable[[float, str], None]
+
+
+def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
+    """All reports, with the session that the last run has left open."""
+    # Only here: pyspark is not installed where the other processes run.
+    from spark_analytics.arguments import asked_in  # noqa: PLC0415
+    from spark_analytics.run import run  # noqa: PLC0415
+
+    os.environ.setdefault("DATABASE_URL", settings.DATABASE_URL)
+    run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])

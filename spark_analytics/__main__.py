@@ -1,0 +1,31 @@
+"""python -m spark_analytics report …"""
+
+import argparse
+import sys
+
+from spark_analytics import arguments
+from spark_analytics.errors import ReportError, UnknownChannel
+from spark_analytics.progress import bar
+from spark_analytics.run import run
+
+
+def main(words: list[str]) -> int:
+    top = argparse.ArgumentParser(prog="python -m spark_analytics")
+    commands = top.add_subparsers(title="commands", required=True)
+    report = commands.add_parser("report", description="All reports over a range, as a page and as files.")
+    arguments.add_to(report)
+    options = top.parse_args(words)
+    asked = arguments.asked_by(options, report)
+    try:
+        path = run(asked, arguments.directory_of(options, asked), bar, compares=options.compare)
+    except UnknownChannel as error:
+        report.error(str(error))
+    except ReportError as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 1
+    print(path.resolve())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,180 @@
+"""The kinds of pictures, by altair. They take plain rows; paper and ink are of the page that shows them."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+import altair as alt
+
+from spark_analytics.render.values import Heading, Result, Row, exact
+
+Spec = dict[str, Any]
+# More lines or bars than this are no picture; the table and the CSV have them all.
+MOST_LINES, MOST_BARS, MOST_POINTS = 8, 20, 20_000
+HEIGHT, BAR_HEIGHT = 260, 24
+HOUR = timedelta(hours=1)
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+# Told apart by those who see colours differently, on white and on black.
+COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """`note` says what the picture leaves out."""
+
+    spec: Spec
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A figure over the hours, a line for each channel."""
+
+    value: str
+    title: str
+    # What it is in an hour without a row; where nothing can be said, the line goes straight on.
+    otherwise: float | None = None
+    # Of what stays as it is until it changes.
+    steps: bool = False
+
+    def draw(self, result: Result, heading: Heading) -> Drawn:
+        kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
+        rows = [_point(row["hour"], row["channel"], row[self.value]) for row in self._filled(kept, heading)]
+        shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
+        chart = _chart(rows).mark_line(interpolate=shape, point=len(rows) < 60)
+        return Drawn(_spec(self._encoded(chart, rows), HEIGHT), note)
+
+    def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
+        return chart.encode(
+            x=alt.X(
+                "hour:T",
+                timeUnit="utcyearmonthdatehours",
+                title="UTC",
+                axis=alt.Axis(labelOverlap=True, format="%b %d %H:%M"),
+            ),
+            y=alt.Y("value:Q", title=self.title),
+            color=_colour(rows),
+            tooltip=[
+                alt.Tooltip("hour:T", timeUnit="utcyearmonthdatehours", title="hour, UTC"),
+                alt.Tooltip("name:N", title="channel"),
+                alt.Tooltip("value:Q", title=self.title, format=",.5~g"),
+            ],
+        )
+
+    def _filled(self, rows: list[Row], heading: Heading) -> list[Row]:
+        channels = sorted({row["channel"] for row in rows})
+        until = min(heading.end, heading.made_at)
+        count = max(0, (until - heading.start) // HOUR)
+        if self.otherwise is None or count * len(channels) > MOST_POINTS:
+            return rows
+        known = {(row["hour"], row["channel"]) for row in rows}
+        hours = [heading.start + place * HOUR for place in range(count)]
+        missing = ((hour, channel) for hour in hours for channel in channels if (hour, channel) not in known)
+        return rows + [{"hour": hour, "channel": channel, self.value: self.otherwise} for hour, channel in missing]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A bar for each name, in the report's order; several values, or the values of a column, are its parts."""
+
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    title: str
+    parts: str = ""
+    is_share: bool = False
+
+    def draw(self, result: Result, heading: Heading) -> Drawn:
+        kept, note = biggest(result.rows, self.names, self.values[0], MOST_BARS)
+        rows = [
+            {
+                "name": _joined(row, self.names),
+                "value": row[value],
+                "part": str(row[self.parts]) if self.parts else value,
+            }
+            for row in kept
+            for value in self.values
+        ]
+        chart = self._encoded(_chart(rows).mark_bar(), rows)
+        return Drawn(_spec(chart, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
+
+    def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
+        has_parts = bool(self.parts) or len(self.values) > 1
+        axis = alt.Axis(format="%") if self.is_share else alt.Axis()
+        return chart.encode(
+            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
+            x=alt.X("value:Q", title=self.title, axis=axis),
+            color=_colour(rows, "part") if has_parts else alt.value(COLOURS[0]),
+            # As they stand in the legend.
+            order=alt.Order("part:O"),
+            tooltip=[
+                alt.Tooltip("name:N", title=", ".join(self.names)),
+                alt.Tooltip("part:N", title=self.parts or "figure"),
+                alt.Tooltip("value:Q", title=self.title, format=".2%" if self.is_share else ",.5~g"),
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class Heat:
+    """How much in which hour of which day of the week. Monday is 1."""
+
+    value: str
+    title: str
+
+    def draw(self, result: Result, heading: Heading) -> Drawn:
+        rows = [
+            {"day": DAYS[row["day_of_week"] - 1], "hour": row["hour_of_day"], "value": row[self.value]}
+            for row in result.rows
+        ]
+        chart = _chart(rows).mark_rect()
+        encoded = chart.encode(
+            x=alt.X("hour:O", title="hour of the day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            y=alt.Y("day:O", title=None, sort=DAYS),
+            color=alt.Color("value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=_below()),
+            tooltip=[
+                alt.Tooltip("day:O", title="day"),
+                alt.Tooltip("hour:O", title="hour, UTC"),
+                alt.Tooltip("value:Q", title=self.title, format=",.5~g"),
+            ],
+        )
+        return Drawn(_spec(encoded, 200))
+
+
+def biggest(rows: list[Row], names: tuple[str, ...], value: str, most: int) -> tuple[list[Row], str]:
+    """The rows of the names with the most of it, and a word about the others."""
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums[_joined(row, names)] += row[value] or 0
+    if len(sums) <= most:
+        return rows, ""
+    kept = {name for name, _ in sums.most_common(most)}
+    return [row for row in rows if _joined(row, names) in kept], f"The picture shows {most} of {len(sums):,}."
+
+
+def _chart(rows: list[Row]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+
+
+def _joined(row: Row, names: tuple[str, ...]) -> str:
+    return " / ".join(str(row[name]) for name in names)
+
+
+def _point(hour: Any, name: str, value: Any) -> Row:
+    return {"hour": exact(hour), "name": name, "value": value}
+
+
+def _colour(rows: list[Row], field: str = "name") -> alt.Color:
+    longest = max((len(str(row[field])) for row in rows), default=0)
+    # A phone has room for two long names.
+    return alt.Color(f"{field}:N", title=None, scale=alt.Scale(range=COLOURS), legend=_below(2 if longest > 10 else 4))
+
+
+def _below(columns: int = 4) -> alt.Legend:
+    return alt.Legend(orient="bottom", columns=columns, labelLimit=140)
+
+
+def _spec(chart: alt.Chart, height: int) -> Spec:
+    spec: Spec = chart.properties(width="container", height=height).to_dict()
+    spec.pop("config", None)
+    return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}

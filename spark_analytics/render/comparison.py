@@ -1,0 +1,65 @@
+"""The figures of the period before, beside those that were asked for."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from spark_analytics.render.values import Heading, Result, Row
+
+BEFORE = " before"
+CHANGE = " change %"
+
+
+def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Row]]:
+    """Columns and rows with a figure, the one before and the change side by side. What was only before is shown too."""
+    if result.before is None:
+        return result.columns, result.rows
+    measures = _measures(result)
+    before = {_key(row, result.keys): row for row in result.before}
+    rows = [_beside(row, before.pop(_key(row, result.keys), {}), measures) for row in result.rows]
+    gone = [_beside(_without(row, measures, heading.length), row, measures) for row in before.values()]
+    return _columns(result.columns, measures), rows + gone
+
+
+def change(now: float | None, then: float | None) -> float | None:
+    """In percent of what it was; where there was nothing, there is none."""
+    return None if now is None or not then else round(100 * (now - then) / then, 1)
+
+
+def _columns(columns: tuple[str, ...], measures: set[str]) -> tuple[str, ...]:
+    return tuple(name for column in columns for name in (_three(column) if column in measures else (column,)))
+
+
+def _three(column: str) -> tuple[str, str, str]:
+    return column, column + BEFORE, column + CHANGE
+
+
+def _beside(now: Row, then: Row, measures: set[str]) -> Row:
+    row = dict(now)
+    for name in measures:
+        row[name + BEFORE] = then.get(name)
+        row[name + CHANGE] = change(now.get(name), then.get(name))
+    return row
+
+
+def _without(row: Row, measures: set[str], length: timedelta) -> Row:
+    """What a row of the period before is about, in this one."""
+    return {name: _moved(value, length) for name, value in row.items() if name not in measures}
+
+
+def _moved(value: Any, length: timedelta) -> Any:
+    return value + length if isinstance(value, datetime) else value
+
+
+def _key(row: Row, keys: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in keys)
+
+
+def _measures(result: Result) -> set[str]:
+    rows = [*result.rows, *(result.before or [])]
+    return {name for name in result.columns if name not in result.keys and _are_numbers(row.get(name) for row in rows)}
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(value, int | float) for value in known)

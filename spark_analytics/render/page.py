@@ -1,0 +1,144 @@
+"""The page: one file that needs no network. Whatever comes from the database is text in it."""
+
+import base64
+import hashlib
+import json
+from datetime import datetime
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from spark_analytics.render.charts import Drawn
+from spark_analytics.render.comparison import compared
+from spark_analytics.render.values import Heading, Result, Row, moment, written
+
+HERE = Path(__file__).parent
+# A browser is slow with more; the CSV has them all.
+MOST_ROWS = 500
+# By which rows of two periods are matched; the hour itself stands beside it.
+HIDDEN = {"hours_in"}
+# Neither may end the script that they stand in.
+_UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+<script type="application/json" id="specs">{specs}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def page(heading: Heading, results: list[Result], drawn: dict[str, Drawn]) -> str:
+    body = [_head(heading), _contents(results), *(_section(one, heading, drawn.get(one.name)) for one in results)]
+    return _PAGE.format(
+        policy=policy(),
+        title=f"Message broker: {moment(heading.start)} to {moment(heading.end)}",
+        style=(HERE / "page.css").read_text(),
+        body="\n".join(body),
+        specs=inlined({name: one.spec for name, one in drawn.items()}),
+        script=_script(),
+    )
+
+
+def inlined(value: Any) -> str:
+    """JSON that can stand in a script: no value in it can end that."""
+    return json.dumps(value).translate(_UNSAFE)
+
+
+def policy() -> str:
+    """Only our own script runs, whatever else might have got into the page; and nothing is fetched or sent."""
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+
+
+@cache
+def _script() -> str:
+    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    bundle: str = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]
+    return f"{bundle}\n{{\n{(HERE / 'page.js').read_text()}}}\n"
+
+
+def _head(heading: Heading) -> str:
+    channels = ", ".join(heading.channels) or "all"
+    facts = {
+        "From": moment(heading.start),
+        "To": f"{moment(heading.end)}, not included",
+        "Channels": channels,
+        "In time means": f"delivered within {written(heading.sla_seconds)} s",
+        "Made at": moment(heading.made_at),
+    }
+    if heading.compares:
+        before = f"{moment(heading.start - heading.length)} to {moment(heading.start)}"
+        facts["Compared with"] = before
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    notes = "".join(f"<p class=soft>{escape(note)}</p>" for note in _notes(heading))
+    return f"<h1>What the broker did</h1>\n<dl>{listed}</dl>{notes}"
+
+
+def _notes(heading: Heading) -> list[str]:
+    stale = f"{heading.stale} parts of the lake changed since they were exported; their figures are those of then."
+    return [
+        *(["The range was widened to whole hours."] if heading.widened else []),
+        *([stale] if heading.stale else []),
+    ]
+
+
+def _contents(results: list[Result]) -> str:
+    links = "".join(f'<li><a href="#{escape(one.name)}">{escape(one.title)}</a></li>' for one in results)
+    return f"<nav aria-label=Contents><ul>{links}</ul></nav>"
+
+
+def _section(result: Result, heading: Heading, drawn: Drawn | None) -> str:
+    name = escape(result.name)
+    chart = f'<div class=chart id="chart-{name}" role=img aria-label="{escape(result.title)}"></div>' if drawn else ""
+    note = f"<p class=soft>{escape(drawn.note)}</p>" if drawn and drawn.note else ""
+    head = f"<h2>{escape(result.title)}</h2><p class=soft>{escape(result.about)}</p>"
+    return f'<section id="{name}">{head}{chart}{note}{_table(result, heading)}</section>'
+
+
+def _table(result: Result, heading: Heading) -> str:
+    every, rows = compared(result, heading)
+    columns = tuple(name for name in every if name not in HIDDEN)
+    if not rows:
+        return "<p>Nothing in this range.</p>"
+    right = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
+    head = "".join(f"<th scope=col{_aligned(right[name])}>{escape(_named(name))}</th>" for name in columns)
+    body = "".join(_line(row, columns, right) for row in rows[:MOST_ROWS])
+    rest = (
+        f"The first {MOST_ROWS} of {len(rows):,} rows; {result.name}.csv has them all." if len(rows) > MOST_ROWS else ""
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class=table tabindex=0>{table}</div><p class=soft>{escape(rest)}</p>"
+
+
+def _line(row: Row, columns: tuple[str, ...], right: dict[str, bool]) -> str:
+    cells = "".join(f"<td{_aligned(right[name])}>{_cell(row.get(name))}</td>" for name in columns)
+    return f"<tr>{cells}</tr>"
+
+
+def _cell(value: Any) -> str:
+    text = escape(written(value))
+    return f"<time>{text}</time>" if isinstance(value, datetime) else text
+
+
+def _aligned(is_number: bool) -> str:
+    return " class=number" if is_number else ""
+
+
+def _named(column: str) -> str:
+    return column.replace("_", " ")

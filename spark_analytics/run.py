@@ -1,0 +1,85 @@
+"""One run: a session, the roll-ups of the lake and of what is not in it yet, all reports, the page."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, TimestampType
+
+from spark_analytics.asked import Asked
+from spark_analytics.facts import Facts
+from spark_analytics.gathered import Gathered, check, gather
+from spark_analytics.progress import Meter, Tell
+from spark_analytics.render import Heading, Result, write
+from spark_analytics.render.values import Row
+from spark_analytics.reports import REPORTS
+from spark_analytics.session import open_session
+from spark_analytics.settings import from_environment
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
+    """Where the page is. The session stays open for the next run of this process."""
+    settings = from_environment()
+    check(settings, asked.channels)
+    periods = 2 if compares else 1
+    with Meter(2 + periods * len(REPORTS), tell).running() as meter:
+        spark = open_session()
+        meter.watch(spark.sparkContext)
+        meter.step("looking at the lake")
+        start = asked.before.start if compares else asked.start
+        gathered = gather(spark, settings, start, asked.end)
+        results = results_of(spark, gathered, asked, meter)
+        if compares:
+            before = results_of(spark, gathered, asked.before, meter)
+            results = [replace(now, before=then.rows) for now, then in zip(results, before, strict=True)]
+        meter.step("drawing")
+        path = write(directory, _heading(asked, gathered, compares=compares), results)
+        meter.finish()
+    return path
+
+
+def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> list[Result]:
+    facts = Facts.of(spark, gathered.rollups, gathered.names, asked).kept()
+    results = []
+    try:
+        for report in REPORTS:
+            meter.step(report.TITLE.lower())
+            rows = report.build(facts, asked)
+            results.append(
+                Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
+            )
+    finally:
+        facts.release()
+    return results
+
+
+def collected(rows: DataFrame) -> list[Row]:
+    """Moments as whole microseconds on the way: PySpark would make them local times, where an hour may be twice."""
+    moments = {field.name for field in rows.schema.fields if isinstance(field.dataType, TimestampType | DateType)}
+    sent = rows.select(*(F.unix_micros(name).alias(name) if name in moments else name for name in rows.columns))
+    return [_plain(row.asDict(), moments) for row in sent.collect()]
+
+
+def _plain(row: dict[str, Any], moments: set[str]) -> Row:
+    return {
+        name: _EPOCH + timedelta(microseconds=value) if name in moments and value is not None else value
+        for name, value in row.items()
+    }
+
+
+def _heading(asked: Asked, gathered: Gathered, *, compares: bool) -> Heading:
+    return Heading(
+        start=asked.start,
+        end=asked.end,
+        made_at=datetime.now(UTC),
+        channels=asked.channels,
+        sla_seconds=asked.sla_seconds,
+        widened=asked.widened,
+        compares=compares,
+        stale=gathered.stale,
+    )

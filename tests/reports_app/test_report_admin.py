@@ -1,0 +1,150 @@
+"""Staff ask for reports, watch them, read them and take their files: each only with the permission for it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from channels_app.models import Progress
+from reports_app import services
+from reports_app.models import Report, ReportStatus
+from tests.channels_app.staff import history, log_in, page, pages
+
+pytestmark = pytest.mark.django_db
+
+NEW = {"start": "2026-11-01T00:00", "end": "2026-11-02T00:00", "channels": "", "sla_seconds": "60"}
+MARKUP = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def report() -> Report:
+    now = timezone.now()
+    return services.ask_for(start=now - timedelta(hours=1), end=now, by="ada")
+
+
+@pytest.fixture
+def done(report: Report, settings: Any, tmp_path: Any) -> Report:
+    settings.REPORTS_DIR = tmp_path
+    rows = Report.objects.filter(pk=report.pk)
+    rows.begin()
+    rows.finish()
+    report.refresh_from_db()
+    report.directory.mkdir()
+    (report.directory / "report.html").write_text("<p>the page</p>")
+    (report.directory / "sla.csv").write_text("a,b\n")
+    (report.directory / "secret.key").write_text("not yours")
+    return report
+
+
+def file(report: Report, name: str) -> str:
+    return reverse("admin:reports_app_report_file", args=[report.pk, name])
+
+
+def test_staff_ask_for_a_report_and_see_it_wait() -> None:
+    staff = log_in("view_report", "add_report")
+    answer = staff.post(pages(Report, "new"), {**NEW, "compare": "on"}, follow=True)
+    report = Report.objects.get()
+    assert report.asked["compare"]
+    assert report.asked["from"] == "2026-11-01T00:00:00+00:00"
+    assert "waits for its turn" in answer.text
+    assert history(report) == ["Asked for"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"end": "2026-11-01T00:00"}, "must come after"),
+        ({"start": "yesterday"}, "no time"),
+        ({"channels": MARKUP}, "There is no channel &lt;script&gt;"),
+        ({"sla_seconds": "-1"}, "greater than or equal"),
+        ({"sla_seconds": "nan"}, "Enter a number"),
+        ({"start": ""}, "required"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_on_the_form_and_nothing_is_made(values: dict[str, str], words: str) -> None:
+    answer = log_in("view_report", "add_report").post(pages(Report, "new"), {**NEW, **values})
+    assert words in answer.text
+    assert MARKUP not in answer.text
+    assert not Report.objects.exists()
+
+
+def test_without_the_permission_nobody_asks_or_sees(done: Report) -> None:
+    staff = log_in("view_channel")
+    for address in (pages(Report), pages(Report, "new"), page(done), page(done, "page"), file(done, "sla.csv")):
+        assert staff.get(address).status_code == 403
+    assert staff.get(page(done, "progress")).status_code == 403
+    assert staff.post(page(done, "again")).status_code == 403
+
+
+def test_who_may_only_look_cannot_ask(done: Report) -> None:
+    staff = log_in("view_report")
+    assert staff.post(pages(Report, "new"), NEW).status_code == 403
+    assert "New report" not in staff.get(pages(Report)).text
+    assert staff.get(page(done, "page")).content == b"<p>the page</p>"
+
+
+def test_a_stranger_is_sent_to_the_login(client: Any, done: Report) -> None:
+    for address in (page(done, "page"), file(done, "sla.csv")):
+        assert client.get(address).status_code == 302
+
+
+def test_a_finished_page_is_shown_in_a_sandbox(done: Report) -> None:
+    staff = log_in("view_report")
+    shown = staff.get(page(done)).text
+    assert f'src="{page(done, "page")}" sandbox="allow-scripts"' in shown
+    answer = staff.get(page(done, "page"))
+    policy = answer["Content-Security-Policy"]
+    assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+    assert "allow-same-origin" not in policy
+    assert answer["X-Frame-Options"] == "SAMEORIGIN"
+
+
+def test_files_are_downloaded_and_nothing_else_is(done: Report) -> None:
+    staff = log_in("view_report")
+    answer = staff.get(file(done, "sla.csv"))
+    assert b"".join(answer) == b"a,b\n"
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "sla.csv" in staff.get(page(done)).text
+    for name in ("secret.key", "..", "none.csv"):
+        assert staff.get(file(done, name)).status_code == 404
+    assert staff.get(f"{page(done, 'page')}../files/..%2f..%2fsecret.key").status_code == 404
+
+
+def test_progress_is_told_while_it_is_made(report: Report) -> None:
+    rows = Report.objects.filter(pk=report.pk)
+    rows.begin()
+    rows.advance(share=0.42, stage="latency")
+    told = log_in("view_report").get(page(report, "progress")).json()
+    assert told == {"status": "RUNNING", "words": "42 %, latency", "percent": 42, "isOpen": True}
+
+
+def test_a_failed_report_is_asked_for_again(report: Report) -> None:
+    rows = Report.objects.filter(pk=report.pk)
+    rows.begin()
+    rows.fail(f"No Java: {MARKUP}")
+    staff = log_in("view_report", "add_report")
+    shown = staff.get(page(report)).text
+    assert "Ask for it again" in shown
+    assert MARKUP not in shown
+    staff.post(page(report, "again"))
+    assert Report.objects.get().status == ReportStatus.QUEUED
+    assert history(report) == ["Asked for again"]
+
+
+def test_without_a_worker_the_pages_say_what_to_install(report: Report) -> None:
+    staff = log_in("view_report", "add_report")
+    addresses = (pages(Report), pages(Report, "new"), page(report))
+    assert all("requirements/spark.txt" in staff.get(address).text for address in addresses)
+    Progress.objects.mark("reports")
+    assert not any("requirements/spark.txt" in staff.get(address).text for address in addresses)
+
+
+def test_files_that_somebody_removed_are_missed_in_words(done: Report) -> None:
+    for path in done.directory.iterdir():
+        path.unlink()
+    staff = log_in("view_report")
+    assert "not here any more" in staff.get(page(done)).text
+    assert staff.get(page(done, "page")).status_code == 404

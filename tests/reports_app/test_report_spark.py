@@ -1,0 +1,101 @@
+"""A report from a wish to its files, with a real Spark on the real database."""
+
+import json
+import os
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pyspark.sql import SparkSession
+
+from channels_app.models import DeliveryJob, JobStatus
+from reports_app import services, tasks
+from reports_app.models import Report, ReportStatus
+from spark_analytics.arguments import asked_in
+from spark_analytics.errors import NoDatabase, UnknownChannel
+from spark_analytics.gathered import check
+from spark_analytics.progress import Progress
+from spark_analytics.run import run
+from spark_analytics.settings import from_environment
+from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.channels_app.traffic import make_attempt, make_job, make_message
+from tests.dlq_app.letters import make_dead
+from tests.spark_analytics.conftest import spark
+
+__all__ = ["spark"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) -> None:
+    """Spark reads the tests' own database."""
+    name = connection.settings_dict["NAME"]
+    base, _, query = os.environ["DATABASE_URL"].partition("?")
+    url = f"{base.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("LAKE_URL", str(tmp_path / "lake"))
+    settings.REPORTS_DIR = tmp_path / "reports"
+
+
+@pytest.fixture
+def traffic(database: None) -> None:
+    """Three messages delivered, one dead."""
+    channel, producer = make_channel("or-ders~1"), make_producer("shop")
+    consumer = make_consumer(channel, "billing")
+    for number in range(3):
+        job = make_job(make_message(channel, producer, f"m-{number}"), consumer, attempt=1)
+        make_attempt(job, 1)
+        DeliveryJob.objects.filter(pk=job.pk).update(status=JobStatus.DELIVERED, status_changed_at=timezone.now())
+    make_dead(consumer, producer, reason="timeout")
+
+
+def ask(**values: Any) -> Report:
+    now = timezone.now()
+    return services.ask_for(start=now - timedelta(hours=2), end=now + timedelta(hours=1), by="ada", **values)
+
+
+def made(report: Report) -> dict[str, Any]:
+    tasks.make_report()
+    report.refresh_from_db()
+    assert report.status == ReportStatus.DONE, report.error
+    figures: dict[str, Any] = json.loads((report.directory / "report.json").read_text())["reports"]
+    return figures
+
+
+def test_a_report_has_the_figures_of_the_database(spark: SparkSession, traffic: None) -> None:
+    figures = made(ask(channels=["or-ders~1"], compare=True))
+    [row] = figures["delivery"]["rows"]
+    assert (row["channel"], row["consumer"], row["delivered"], row["dead"]) == ("or-ders~1", "billing", 3, 1)
+    assert sum(row["messages"] for row in figures["throughput"]["rows"]) == 4
+    assert figures["delivery"]["before"] == []
+    [letter] = figures["dead_letters"]["rows"]
+    assert (letter["reason"], letter["entered"]) == ("timeout", 1)
+
+
+def test_a_warm_session_makes_one_after_another_and_an_empty_broker_has_a_report(
+    spark: SparkSession, database: None
+) -> None:
+    first, second = ask(), ask()
+    assert made(first)["throughput"]["rows"] == []
+    assert made(second)["latency"]["rows"] == []
+    assert (second.directory / "report.html").exists()
+
+
+def test_progress_goes_up_to_the_end(spark: SparkSession, traffic: None, tmp_path: Any) -> None:
+    told: list[Progress] = []
+    run(asked_in(ask().asked), tmp_path / "out", told.append, compares=False)
+    shares = [progress.share for progress in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert "throughput" in {progress.words for progress in told}
+
+
+def test_what_is_wrong_is_said_before_spark_is_asked(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownChannel, match="no channel nobody"):
+        check(from_environment(), ("nobody",))
+    monkeypatch.setenv("DATABASE_URL", "postgresql://broker@127.0.0.1:9/broker")
+    with pytest.raises(NoDatabase, match="broker up"):
+        check(from_environment(), ())

@@ -1,0 +1,185 @@
+"""The page and the files, from plain rows: no Spark is needed to see them."""
+
+import csv
+import json
+from dataclasses import replace
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from spark_analytics.render import Result, write
+from spark_analytics.render.charts import MOST_LINES
+from spark_analytics.render.comparison import change
+from spark_analytics.render.pictures import PICTURES, draw
+from spark_analytics.render.values import written
+from spark_analytics.reports import REPORTS
+from tests.spark_analytics.figures import (
+    HOUR,
+    MARKUP,
+    START,
+    all_of_them,
+    heading,
+    heat_map,
+    nothing,
+    sla,
+    throughput,
+)
+
+
+class Read(HTMLParser):
+    """What a browser would make of the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.shown = ""
+        self.specs = ""
+        self._in = [""]
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._in.append("specs" if ("id", "specs") in attrs else tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        if self._in[-1] == "specs":
+            self.specs += data
+        elif self._in[-1] not in ("script", "style"):
+            self.shown += data
+
+
+def read(directory: Path) -> Read:
+    return Read((directory / "report.html").read_text())
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_report_has_a_picture() -> None:
+    assert PICTURES.keys() == {report.NAME for report in REPORTS}
+
+
+def test_markup_in_a_name_stays_text(tmp_path: Path) -> None:
+    write(tmp_path, heading(channels=(MARKUP,)), [replace(one, about=MARKUP) for one in all_of_them()])
+    page = read(tmp_path)
+    assert page.tags.count("script") == 2
+    assert "b" not in page.tags
+    assert MARKUP in page.shown
+    assert json.loads(page.specs).keys() == {"throughput", "sla", "heat_map"}
+    assert "<" not in page.specs
+
+
+def test_the_page_fetches_nothing_and_runs_its_own_script_alone(tmp_path: Path) -> None:
+    write(tmp_path, heading(), all_of_them())
+    page = read(tmp_path)
+    assert {address for address in page.addresses if not address.startswith(("#", "data:"))} == set()
+    text = (tmp_path / "report.html").read_text()
+    assert "default-src 'none'; script-src 'sha256-" in text
+    assert "unsafe-eval" not in text.partition("</head>")[0]
+
+
+def test_a_report_without_rows_says_so_and_has_no_picture(tmp_path: Path) -> None:
+    write(tmp_path, heading(), [nothing()])
+    assert "Nothing in this range." in read(tmp_path).shown
+    assert not (tmp_path / "latency.png").exists()
+    assert rows_of(tmp_path / "latency.csv") == []
+
+
+def test_there_is_a_csv_a_report_a_png_a_picture_and_the_json(tmp_path: Path) -> None:
+    path = write(tmp_path, heading(), all_of_them())
+    assert {found.name for found in tmp_path.iterdir()} == {
+        "report.html", "report.json", "throughput.csv", "throughput.png", "sla.csv", "sla.png",
+        "heat_map.csv", "heat_map.png", "latency.csv",
+    }  # fmt: skip
+    assert path == tmp_path / "report.html"
+    assert (tmp_path / "sla.png").read_bytes().startswith(b"\x89PNG")
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["asked"]["start"] == "2026-11-09T00:00:00Z"
+    assert told["reports"]["throughput"]["rows"][0]["hour"] == "2026-11-09T00:00:00Z"
+
+
+def test_the_page_says_what_was_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, heading(channels=("orders", "mail"), sla_seconds=2.5, widened=True, stale=3), [nothing()])
+    shown = read(tmp_path).shown
+    for words in ("2026-11-09 00:00 UTC", "2026-11-11 00:00 UTC", "orders, mail", "within 2.5 s", "widened", "3 parts"):
+        assert words in shown
+
+
+def test_an_hour_is_shown_with_the_figure_of_the_same_hour_before(tmp_path: Path) -> None:
+    before = throughput(start=START - 48 * HOUR, factor=2).rows
+    write(tmp_path, heading(compares=True), [replace(throughput(), before=before)])
+    first = rows_of(tmp_path / "throughput.csv")[2]
+    assert (first["messages"], first["messages before"], first["messages change %"]) == ("2", "4", "-50.0")
+    assert "Compared with" in read(tmp_path).shown
+
+
+def test_what_was_only_before_is_shown_too(tmp_path: Path) -> None:
+    before = [{"channel": "gone", "consumer": "c", "finished": 3, "attainment": 1.0}]
+    write(tmp_path, heading(compares=True), [replace(sla(), before=before)])
+    last = rows_of(tmp_path / "sla.csv")[-1]
+    assert (last["channel"], last["finished"], last["finished before"]) == ("gone", "", "3")
+
+
+def test_a_comparison_with_nothing_says_nothing(tmp_path: Path) -> None:
+    write(tmp_path, heading(compares=True), [replace(sla(), before=[]), replace(nothing(), before=[])])
+    assert rows_of(tmp_path / "sla.csv")[0]["finished change %"] == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "expected"),
+    [(3, 2, 50.0), (1, 2, -50.0), (2, 2, 0.0), (1, 0, None), (None, 2, None), (1, None, None)],
+)
+def test_a_change_is_in_percent_of_what_was(now: float | None, then: float | None, expected: float | None) -> None:
+    assert change(now, then) == expected
+
+
+def test_a_table_too_long_for_a_page_says_where_the_rest_is(tmp_path: Path) -> None:
+    write(tmp_path, heading(), [throughput(hours=400)])
+    assert "The first 500 of 800 rows; throughput.csv has them all." in read(tmp_path).shown
+    assert len(rows_of(tmp_path / "throughput.csv")) == 800
+
+
+def test_a_picture_of_too_many_lines_shows_the_biggest_and_says_so() -> None:
+    few = throughput(hours=1)
+    rows = [{**few.rows[0], "channel": f"c{number}", "messages": number} for number in range(30)]
+    drawn = draw(replace(few, rows=rows), heading(end=START + HOUR))
+    assert drawn
+    assert drawn.note == f"The picture shows {MOST_LINES} of 30."
+    assert {row["name"] for row in drawn.spec["data"]["values"]} == {f"c{number}" for number in range(22, 30)}
+
+
+def test_an_hour_without_messages_is_drawn_as_none() -> None:
+    few = throughput(hours=1)
+    drawn = draw(few, heading(made_at=START + 3 * HOUR))
+    assert drawn
+    points = [(row["hour"], row["value"]) for row in drawn.spec["data"]["values"] if row["name"] == "orders"]
+    assert points == [("2026-11-09T00:00:00Z", 1), ("2026-11-09T01:00:00Z", 0), ("2026-11-09T02:00:00Z", 0)]
+
+
+def test_sunday_is_the_last_day_of_the_heat_map() -> None:
+    drawn = draw(heat_map(), heading())
+    assert drawn
+    assert drawn.spec["data"]["values"][-1]["day"] == "Sun"
+
+
+def test_a_spreadsheet_takes_no_name_for_a_formula(tmp_path: Path) -> None:
+    named = Result("sla", "t", "a", ("channel",), ("channel", "n"), [{"channel": "=1+1", "n": -3}])
+    write(tmp_path, heading(), [replace(named, name="other")])
+    assert rows_of(tmp_path / "other.csv") == [{"channel": "'=1+1", "n": "-3"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"), (1234567, "1,234,567"), (0.123456, "0.1235"), (123456.7, "123,457"), (True, "yes"), ("x", "x"),
+        (datetime(2026, 1, 2, 3), "2026-01-02 03:00 UTC"),  # noqa: DTZ001
+    ],
+)  # fmt: skip
+def test_figures_are_written_for_people(value: object, text: str) -> None:
+    assert written(value) == text
