@@ -21,6 +21,7 @@ INSTALLED_APPS = [
     "channels_app",
     "scheduling_app",
     "dlq_app",
+    "reports_app",
 ]
 
 MIDDLEWARE = [

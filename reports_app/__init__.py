@@ -1,0 +1,1 @@
+"""History: what of it is in the lake, the reports made of it, and what may leave the database."""
