@@ -42,7 +42,7 @@ def make(asked: Asked) -> None:
 
 
 def add(asked: Asked) -> None:
-    if asked.messages < 1 or asked.days < 1 or asked.until > timezone.now():
+    if asked.messages < 1 or asked.days < 1 or asked.until > timezone.now() or not 0 <= asked.seed < 2**31:
         raise NothingToMake
     with transaction.atomic(), connection.cursor() as cursor:
         # A history of millions takes longer than any request should.
@@ -71,6 +71,7 @@ def _write(cursor: Any, asked: Asked, parts: list[Registered], producers: list[i
     for chunk in chunks(hours(messages=asked.messages, days=asked.days, seed=asked.seed, until=asked.until), A_CHUNK):
         before_job = _write_chunk(cursor, chunk, {**told, "before_job": before_job})
     cursor.execute(_NUMBERED, [before_message + asked.messages, before_job])
+    cursor.execute("DROP TABLE told_channel, told_consumer")
 
 
 def _tell_cast(cursor: Any, parts: list[Registered]) -> None:

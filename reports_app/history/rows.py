@@ -12,14 +12,13 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(number, seed * 100 + quest
 
 # By `place`, not by row id: a history is the same on any database.
 CAST = """
-CREATE TEMPORARY TABLE told_channel (channel_id bigint, since float8, until float8, for_later float8, pulls boolean)
-    ON COMMIT DROP;
+CREATE TEMPORARY TABLE told_channel (channel_id bigint, since float8, until float8, for_later float8, pulls boolean);
 CREATE TEMPORARY TABLE told_consumer (consumer_id bigint, channel_id bigint, place int, fails float8, reason text,
-    error text, status_code int, seconds float8, dies_at float8) ON COMMIT DROP;
+    error text, status_code int, seconds float8, dies_at float8);
 """
 
 MESSAGES = """
-CREATE TEMPORARY TABLE told_message ON COMMIT DROP AS
+CREATE TEMPORARY TABLE told_message AS
 SELECT n, %(before_message)s + n AS id, part.channel_id, part.pulls, (%(producers)s::bigint[])[
            1 + floor(array_length(%(producers)s::bigint[], 1) * pg_temp.chance(%(seed)s, n, 3) ^ 2)::int] AS producer_id,
        format('h%%s-%%s', %(seed)s, n) AS message_id,
@@ -35,7 +34,7 @@ JOIN told_channel part ON pg_temp.chance(%(seed)s, n, 2) >= part.since AND pg_te
 
 # A try fails with its consumer's likelihood: so many fail in a row before one does not, and four are the end.
 JOBS = """
-CREATE TEMPORARY TABLE told_job ON COMMIT DROP AS
+CREATE TEMPORARY TABLE told_job AS
 SELECT %(before_job)s + row_number() OVER (ORDER BY m.n, k.place) AS id, m.n * 8 + k.place AS number, m.id AS message_id,
        m.channel_id, m.pulls, m.priority, k.*, fate.*,
        m.received_at + (0.004 + 0.03 * pg_temp.chance(%(seed)s, m.n, 7)) * interval '1 second' AS created_at,
@@ -53,7 +52,7 @@ CROSS JOIN LATERAL (
 
 # Waits of 1, 2 and 4 seconds, as channels have them; one that was queued again was so within the hour.
 TRIES = """
-CREATE TEMPORARY TABLE told_try ON COMMIT DROP AS
+CREATE TEMPORARY TABLE told_try AS
 SELECT job_id, attempt, is_last, failed, seconds, number,
        begun + (sum(seconds) OVER (PARTITION BY job_id ORDER BY attempt) + 2 ^ least(attempt - 1, 3) - 1
                 + CASE WHEN attempt = 5 THEN 600 + 2400 * pg_temp.chance(%(seed)s, number, 10) ELSE 0 END)
