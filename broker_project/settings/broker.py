@@ -66,6 +66,13 @@ OPERATIONS_WEBHOOK_URL = readable_webhook(env.str("OPERATIONS_WEBHOOK_URL", ""))
 # The secret that signs them, whsec_ and base64, as consumers have one; none: they are not signed.
 OPERATIONS_WEBHOOK_SECRET = readable_secret(env.str("OPERATIONS_WEBHOOK_SECRET", ""))
 
+# How many days the id of a pruned message stays taken, and answers 410; 0 keeps it for good.
+ID_RETENTION_DAYS = env.int("ID_RETENTION_DAYS", 400)
+# How many days operations that have ended are kept; 0 keeps them.
+OPERATION_RETENTION_DAYS = env.int("OPERATION_RETENTION_DAYS", 0)
+# How many days the admin's log of who did what is kept; 0 keeps it.
+AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", 0)
+
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
 # Whether /metrics is open to all; else it needs an API key.

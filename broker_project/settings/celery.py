@@ -75,6 +75,7 @@ CELERY_BEAT_SCHEDULE = {
     "redrive for recovered consumers": _every(10, "dlq_app.redrive_recovered"),
     "watch dead letters": _every(10, "dlq_app.watch"),
     "tell of alerts": _every(10, "dlq_app.tell_alerts"),
+    "prune what the lake has": _every(60, "reports_app.prune"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -96,7 +96,7 @@ def _write_chunk(cursor: Any, chunk: list[Hour], told: dict[str, Any]) -> int:
     }
     for statement in (rows.MESSAGES, rows.JOBS, rows.TRIES):
         cursor.execute(statement, {**told, **times})
-    cursor.execute("ANALYZE told_message, told_job, told_try")
+    cursor.execute("ANALYZE told_message (id), told_job (id), told_try (job_id)")
     cursor.execute("SELECT coalesce(max(id), %(before_job)s) FROM told_job", told)
     [last_job] = cursor.fetchone()
     for statement in rows.WRITE:

@@ -7,7 +7,9 @@ have left it. Triggers stay on, so that the counters are right; a statement a ch
 # From 0 to below 1, the same for the same seed, number and question.
 CHANCE = """
 CREATE OR REPLACE FUNCTION pg_temp.chance(seed bigint, number bigint, question bigint) RETURNS float8
-LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(number, seed * 100 + question) & 4294967295) / 4294967296.0 $$
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (hashint8extended(number, seed * 100 + question) & 4294967295)::float8 / 4294967296::float8
+$$
 """
 
 # By `place`, not by row id: a history is the same on any database.
@@ -28,8 +30,11 @@ SELECT n, %(before_message)s + n AS id, part.channel_id, part.pulls, (%(producer
            repeat('lorem ', (12 * pg_temp.chance(%(seed)s, n, 5) ^ 3)::int)), 'UTF8') AS payload,
        pg_temp.chance(%(seed)s, n, 6) < part.for_later AS for_later, n / %(messages)s::float8 AS progress
 FROM unnest(%(starts)s::timestamptz[], %(firsts)s::bigint[], %(counts)s::bigint[]) AS hour (start, first, count)
-CROSS JOIN LATERAL generate_series(hour.first, hour.first + hour.count - 1) AS n
-JOIN told_channel part ON pg_temp.chance(%(seed)s, n, 2) >= part.since AND pg_temp.chance(%(seed)s, n, 2) < part.until
+CROSS JOIN LATERAL (
+    SELECT n, pg_temp.chance(%(seed)s, n, 2) AS share FROM generate_series(hour.first, hour.first + hour.count - 1) AS n
+    OFFSET 0
+) AS drawn
+JOIN told_channel part ON share >= part.since AND share < part.until
 """
 
 # A try fails with its consumer's likelihood: so many fail in a row before one does not, and four are the end.

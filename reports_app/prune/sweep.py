@@ -1,0 +1,136 @@
+"""A sweep: channels take turns, a batch each, until nothing is left or the time is over; the next one goes on."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.conf import settings
+from django.db import connection
+
+from broker_project.lib.pg_lock import only_one
+from reports_app.prune import cancelled, messages, records
+from reports_app.prune.messages import Step, Wanted
+from reports_app.prune.tally import Tally
+
+# One at a time: two would pass over what the other holds, and both look at everything.
+PRUNE_LOCK = 7_014
+# Messages in a batch: some thousand rows, held for some ten milliseconds.
+MOST = 500
+# Others wait for the thread.
+SWEEP_SECONDS = 5.0
+
+# In any order: no channel is always the last for which there is no time.
+_WANTED = """
+SELECT c.id, c.public_id, c.retention_days, coalesce(p.retention_days, nullif(%s::int, 0)),
+       state.pruned_message, state.pruned_scheduled
+FROM channel c JOIN channel_state state ON state.channel_id = c.id
+LEFT JOIN dead_letter_policy p ON p.channel_id = c.id
+WHERE c.retention_days IS NOT NULL ORDER BY random()
+"""
+_REMEMBER = {
+    "pruned_message": "UPDATE channel_state SET pruned_message = %s WHERE channel_id = %s AND pruned_message <> %s",
+    "pruned_scheduled": "UPDATE channel_state SET pruned_scheduled = %s WHERE channel_id = %s AND pruned_scheduled <> %s",
+}
+
+
+class Batch(Protocol):
+    def __call__(self, wanted: Wanted, *, after: int, most: int) -> Step: ...
+
+
+@dataclass
+class Walk:
+    """Along one channel's rows; the place where it stops is kept in `column`."""
+
+    channel: str
+    wanted: Wanted
+    batch: Batch
+    column: str
+    after: int
+    is_over: bool = False
+
+    def step(self) -> Tally:
+        step = self.batch(self.wanted, after=self.after, most=MOST)
+        # What could not go yet is looked at again from the beginning.
+        self.after, self.is_over = (0, True) if step.is_over else (step.last_id, False)
+        return step.gone
+
+    def remember(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(_REMEMBER[self.column], [self.after, self.wanted.channel_id, self.after])
+
+
+def sweep(*, seconds: float = SWEEP_SECONDS) -> Tally:
+    """Says what went. While another sweep is under way: nothing."""
+    with only_one(PRUNE_LOCK, patience_seconds=0) as is_ours:
+        if not is_ours:
+            return Tally()
+        deadline = time.monotonic() + seconds
+        for remove in (records.free_ids, records.remove_operations, records.remove_audit):
+            _drain(remove, deadline)
+        return _take_turns(_walks(), deadline)
+
+
+def _drain(remove: Callable[[], int], deadline: float) -> None:
+    while remove() == records.MOST and time.monotonic() < deadline:
+        pass
+
+
+def _take_turns(walks: list[Walk], deadline: float) -> Tally:
+    gone, left = Tally(), walks
+    while left and time.monotonic() < deadline:
+        for walk in left:
+            gone += walk.step()
+            if time.monotonic() > deadline:
+                break
+        left = [walk for walk in left if not walk.is_over]
+    for walk in walks:
+        walk.remember()
+    return gone
+
+
+def count(channel: str | None = None) -> dict[str, Tally]:
+    """By channel: what would go now, from the first message on. Nothing changes."""
+    counted: dict[str, Tally] = {}
+    for walk in _looks():
+        if channel in (None, walk.channel):
+            gone = counted.setdefault(walk.channel, Tally())
+            while not walk.is_over:
+                gone += walk.step()
+    return counted
+
+
+def prune_all(channel: str | None = None) -> Tally:
+    """Everything that may go now, from the first message on."""
+    gone = Tally()
+    with only_one(PRUNE_LOCK, patience_seconds=SWEEP_SECONDS * 2) as is_ours:
+        walks = [walk for walk in _walks() if is_ours and channel in (None, walk.channel)]
+        for walk in walks:
+            walk.after = 0
+            while not walk.is_over:
+                gone += walk.step()
+    return gone
+
+
+def _walks() -> list[Walk]:
+    walks = []
+    for channel_id, name, days, letter_days, message, scheduled in _wanted():
+        wanted = Wanted(channel_id, days, letter_days)
+        walks.append(Walk(name, wanted, messages.prune_batch, "pruned_message", message))
+        walks.append(Walk(name, wanted, cancelled.prune_batch, "pruned_scheduled", scheduled))
+    return walks
+
+
+def _looks() -> list[Walk]:
+    looks = []
+    for channel_id, name, days, letter_days, _, _ in sorted(_wanted()):
+        wanted = Wanted(channel_id, days, letter_days)
+        looks.append(Walk(name, wanted, messages.count_batch, "pruned_message", 0))
+        looks.append(Walk(name, wanted, cancelled.count_batch, "pruned_scheduled", 0))
+    return looks
+
+
+def _wanted() -> list[tuple[int, str, int, int | None, int, int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_WANTED, [settings.DEAD_LETTER_RETENTION_DAYS])
+        return list(cursor.fetchall())
