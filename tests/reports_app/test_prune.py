@@ -1,5 +1,6 @@
 """What is old, finished and proven in the lake goes, whole; everything else stays, whole."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -16,7 +18,6 @@ from channels_app.models import (
     Channel,
     ChannelState,
     Consumer,
-    DeliveryAttempt,
     DeliveryJob,
     JobStatus,
     Message,
@@ -29,11 +30,11 @@ from dlq_app.discard import discard
 from dlq_app.models import DeadLetter
 from dlq_app.requeue import requeue
 from reports_app.models import LakeKind, LakeMark, LakeSlice
-from reports_app.prune import messages, records, sweep
+from reports_app.prune import cancelled, messages, records, sweep
 from reports_app.prune.messages import Wanted
 from reports_app.prune.tasks import prune
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
-from tests.channels_app.messages import dispatch, make_messages
+from tests.channels_app.messages import make_messages, rows_touched
 from tests.channels_app.registry import make_channel, make_consumer, problem
 from tests.reports_app.lake import age, export, make_old, make_old_dead, rows_left, run
 
@@ -383,14 +384,42 @@ def test_ids_are_freed_in_batches(channel: Channel, monkeypatch: pytest.MonkeyPa
     assert not MessageKey.objects.exists()
 
 
-def test_a_batch_touches_only_its_own_rows_however_many_there_are(channel: Channel, consumer: Consumer) -> None:
-    call_command("make_history", "--messages=20000", "--days=5", "--add", verbosity=0)
-    dispatch(channel)
-    make_old(channel, *(f"m{n}" for n in range(20)))
-    export()
-    run("ANALYZE message, delivery_job, delivery_attempt, message_key, dead_letter, dead_letter_act, scheduled_message")
-    run("ANALYZE lake_slice, lake_mark")
-    before = DeliveryAttempt.objects.count()
+def statements_of(act: Callable[[], Any]) -> list[tuple[str, Any]]:
+    """What an act runs; it is taken back."""
+    told: list[tuple[str, Any]] = []
 
-    assert messages.rows_of_batch(Wanted(channel.pk, 30, None)) < 1000
-    assert DeliveryAttempt.objects.count() == before
+    def listen(execute: Any, sql: str, parameters: Any, *rest: Any) -> Any:
+        if sql.lstrip().startswith("WITH"):
+            told.append((sql, parameters))
+        return execute(sql, parameters, *rest)
+
+    with transaction.atomic(), connection.execute_wrapper(listen):
+        act()
+        transaction.set_rollback(True)
+    return told
+
+
+def test_a_batch_touches_only_its_own_rows_however_many_there_are(channel: Channel, consumer: Consumer) -> None:
+    call_command("make_history", "--messages=30000", "--days=5", "--add", verbosity=0)
+    make_old(channel, *(f"m{n}" for n in range(50)))
+    make_scheduled(channel, "cancelled", ScheduledStatus.CANCELLED)
+    export()
+    run("ANALYZE")
+    wanted = Wanted(channel.pk, 30, None)
+    by_message = statements_of(lambda: messages.prune_batch(wanted, after=0, most=20))
+    by_cancelled = statements_of(lambda: cancelled.prune_batch(wanted, after=0, most=20))
+    assert (len(by_message), len(by_cancelled)) == (2, 1)
+
+    assert sum(rows_touched(sql, told) for sql, told in [*by_message, *by_cancelled]) < 3000
+    assert Message.objects.filter(channel=channel, message_id__startswith="m").count() == 30
+
+
+def test_freeing_ids_touches_only_those_that_are_free_now(channel: Channel) -> None:
+    call_command("make_history", "--messages=30000", "--days=5", "--add", verbosity=0)
+    make_messages(channel, "old")
+    run("UPDATE message_key SET pruned_at = now() - interval '401 days' WHERE message_id = 'old'")
+    run("UPDATE message_key SET pruned_at = now() WHERE message_id LIKE 'h1-1%'")
+    run("ANALYZE")
+
+    [(sql, told)] = statements_of(records.free_ids)
+    assert rows_touched(sql, told) < 10
