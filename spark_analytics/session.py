@@ -1,6 +1,7 @@
 """The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def open_session(name: str = "broker") -> SparkSession:
     """The one of this process; the first call takes ten seconds and more."""
     master = os.environ.get("SPARK_MASTER") or LOCAL
     os.environ["JAVA_HOME"] = str(java_home(Path(tempfile.gettempdir()) / f"broker-java-{os.getuid()}"))
+    # Else Spark's own Python processes are whatever `python3` is. A packed environment names its own.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(master).appName(name)

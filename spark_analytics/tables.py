@@ -15,6 +15,7 @@ class Type(StrEnum):
     INT = "int"
     TEXT = "text"
     MOMENT = "timestamptz"
+    BYTES = "bytea"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,13 @@ class Table:
     columns: tuple[Column, ...]
     # What may change after it was written leaves marks; the others are only ever added to.
     changes: bool
+    # Left out unless asked for.
+    heavy: tuple[Column, ...] = ()
+
+    @property
+    def relation(self) -> str:
+        """The table whose ids these are."""
+        return self.rows.split()[0]
 
     @property
     def id_sql(self) -> str:
@@ -62,6 +70,7 @@ MESSAGE = Table(
         *_columns("m", received_at=_MOMENT, dispatched_at=_MOMENT, expunged_at=_MOMENT),
         Column("bytes", "octet_length(m.payload)", _BIGINT),
     ),
+    heavy=(Column("payload", "m.payload", Type.BYTES, derived=True),),
 )
 JOB = Table(
     name="job",
@@ -90,6 +99,7 @@ SCHEDULED = Table(
         *_columns("s", due_at=_MOMENT, created_at=_MOMENT, dispatched_at=_MOMENT, status_changed_at=_MOMENT),
         Column("bytes", "octet_length(s.payload)", _BIGINT),
     ),
+    heavy=(Column("payload", "s.payload", Type.BYTES, derived=True),),
 )
 ATTEMPT = Table(
     name="attempt",

@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 
-from broker_project.cli import bench, checks, data, logs, manage, running, status, surroundings
+from broker_project.cli import bench, checks, data, lake, logs, manage, running, status, surroundings
 from broker_project.cli.arguments import explain
 from broker_project.lib.errors import BrokerError
 
-FAMILIES = (running, status, logs, manage, data, checks, bench)
+FAMILIES = (running, status, logs, manage, data, lake, checks, bench)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -73,6 +73,15 @@ OPERATION_RETENTION_DAYS = env.int("OPERATION_RETENTION_DAYS", 0)
 # How many days the admin's log of who did what is kept; 0 keeps it.
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", 0)
 
+# Where the lake is: a directory, or any URL that Hadoop knows (s3a://bucket/lake); none: in the data directory.
+LAKE_URL = env.str("LAKE_URL", "")
+# A replica of the database that exports and reports read rows from; none: the database itself.
+ANALYTICS_DATABASE_URL = env.str("ANALYTICS_DATABASE_URL", "")
+# Whether the lake holds payloads too.
+LAKE_PAYLOADS = env.bool("LAKE_PAYLOADS", False)
+# The Spark cluster that exports and reports run on (spark://host:7077); none: this machine.
+SPARK_MASTER = env.str("SPARK_MASTER", "")
+
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
 # Whether /metrics is open to all; else it needs an API key.

@@ -19,9 +19,9 @@ slice AS MATERIALIZED (
 )
 """
 HOLD_SLICES = "FOR UPDATE OF s SKIP LOCKED"
-# An export keeps what has left the database since.
+# An export keeps what has left the database since; by the newest time, one that is under way sees that more has.
 TOUCHED = """
 touched AS (
-    UPDATE lake_slice s SET pruned_at = now() WHERE s.pruned_at IS NULL AND s.id IN (SELECT slice_id FROM doomed)
+    UPDATE lake_slice s SET pruned_at = now() WHERE s.id IN (SELECT slice_id FROM doomed)
 )
 """

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from channels_app import counts
@@ -27,8 +28,10 @@ from channels_app.models import (
 from channels_app.models.operation import OperationStatus
 from dlq_app import policies
 from dlq_app.discard import discard
+from dlq_app.edit import Content
 from dlq_app.models import DeadLetter
 from dlq_app.requeue import requeue
+from dlq_app.services import edit_and_send
 from reports_app.models import LakeKind, LakeMark, LakeSlice
 from reports_app.prune import cancelled, messages, records, sweep
 from reports_app.prune.messages import Wanted
@@ -36,6 +39,7 @@ from reports_app.prune.tasks import prune
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 from tests.channels_app.messages import make_messages, rows_touched
 from tests.channels_app.registry import make_channel, make_consumer, problem
+from tests.channels_app.staff import log_in
 from tests.reports_app.lake import age, export, make_old, make_old_dead, rows_left, run
 
 pytestmark = pytest.mark.django_db
@@ -344,6 +348,15 @@ def test_a_sweep_stops_in_time_and_the_next_goes_on_where_it_was(
     assert left() == {"m0", "m1", "m2", "m3"}
     assert sweep.sweep().messages == 2
     assert ChannelState.objects.get(pk=channel.pk).pruned_message == 0
+
+
+def test_a_letter_opens_after_the_message_that_was_sent_instead_was_pruned(channel: Channel, consumer: Consumer) -> None:
+    letter = make_old_dead(consumer, "dead")
+    edit_and_send(job=letter.job, content=Content(payload=b"better"), by="anna")
+    Message.objects.filter(pk=DeadLetter.objects.get().edited_message_id).delete()
+
+    client = log_in("view_deadletter")
+    assert client.get(reverse("admin:dlq_app_deadletter_change", args=[letter.job_id])).status_code == 200
 
 
 def test_deleted_channels_are_pruned_too(channel: Channel, consumer: Consumer) -> None:

@@ -1,8 +1,10 @@
-"""A real Spark session, once for each process that runs tests."""
+"""A real Spark session, once for each process that runs tests, and the address of the tests' database."""
 
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
+from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
 from spark_analytics.session import open_session
@@ -13,3 +15,11 @@ def spark() -> Iterator[SparkSession]:
     session = open_session("tests")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def database_url(transactional_db: None) -> str:
+    told = connection.get_connection_params()
+    return make_conninfo(
+        **{name: told[name] for name in ("dbname", "user", "password", "host", "port") if told.get(name)}
+    )

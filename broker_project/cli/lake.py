@@ -1,0 +1,23 @@
+"""lake: history as Parquet files, by Spark."""
+
+import argparse
+import sys
+
+from broker_project.cli import arguments, at_hand, foreground
+
+DESCRIPTION = """export [--all] brings finished days into the lake, and what changed since; --all brings today too.
+verify [--from DAY] [--to DAY] proves that the lake is the database. status says how far it goes."""
+
+
+def add_to(commands: arguments.Commands) -> None:
+    arguments.add_passing_on(
+        commands, "lake", help="bring history into Parquet files, and check it", description=DESCRIPTION, run=_lake
+    )
+
+
+def _lake(options: argparse.Namespace) -> int:
+    """Its database is started for it if need be."""
+    if arguments.asks_for_help(options):
+        return 0
+    with at_hand.services("lake") as plan:
+        return foreground.run([sys.executable, "-m", "spark_analytics.lake", *options.arguments], plan.environment())

@@ -1,0 +1,173 @@
+"""The way of history into the lake. A slice is read of one snapshot, written aside, measured, and made live by a row.
+
+A run that dies leaves files that no row names; the next run begins where the rows end.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import psycopg
+from psycopg import Connection
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analytics import manifest, snapshot, source
+from spark_analytics.errors import ReportError
+from spark_analytics.lake import plan, read, settled
+from spark_analytics.lake.checksum import in_spark
+from spark_analytics.lake.places import Lake, run_name, slice_name
+from spark_analytics.manifest import Ids, Mark, Measured, Slice
+from spark_analytics.rollups import ROLLUPS
+from spark_analytics.settings import Settings
+from spark_analytics.tables import TABLES, Table
+
+LOCK = 0x6C616B65
+TRIES = 3
+
+
+class ExportRuns(ReportError):
+    """Another export is running."""
+
+
+class SliceChanged(ReportError):
+    """A slice was pruned while it was exported anew, time and again. The next export will do it."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a run did to a table."""
+
+    table: Table
+    slices: int
+    again: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """`connection` holds the lock: whoever has lost the lock cannot make a slice live either."""
+
+    spark: SparkSession
+    settings: Settings
+    connection: Connection
+    name: str
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(self.spark, self.settings.lake_url)
+
+    def wide(self, table: Table) -> Table:
+        return replace(table, columns=(*table.columns, *table.heavy)) if self.settings.payloads else table
+
+
+@dataclass(frozen=True)
+class Work:
+    """What there is to do for a table. The marks are those that all of it will have answered."""
+
+    table: Table
+    fresh: list[Ids]
+    dirty: list[Slice]
+    marks: list[Mark]
+
+
+def export(spark: SparkSession, settings: Settings, *, everything: bool, now: datetime) -> Iterator[Exported]:
+    """What is closed, or everything there is; a table at a time."""
+    with _alone(settings.database_url) as connection:
+        run = Run(spark, settings, connection, run_name(now))
+        run.lake.remove_rubbish([one for table in TABLES for one in manifest.slices(connection, table)], now)
+        work = _plan(run, everything=everything, now=now)
+        settled.wait_for_writers(connection)
+        settled.wait_for_replica(connection, settings.reads_url)
+        for one in work:
+            yield _do(run, one)
+
+
+@contextmanager
+def _alone(url: str) -> Iterator[Connection]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        if connection.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() != (True,):
+            raise ExportRuns
+        yield connection
+
+
+def _plan(run: Run, *, everything: bool, now: datetime) -> list[Work]:
+    """With the watermark raised over all of it: from now on, changes of these rows leave marks."""
+    work = []
+    for table in TABLES:
+        fresh = plan.pieces(plan.next_id(run.connection, table), plan.newest(run.connection, table))
+        if not everything:
+            fresh = plan.closed(run.connection, table, fresh, now.astimezone(UTC).date())
+        if fresh:
+            manifest.raise_watermark(run.connection, table, fresh[-1].last)
+        marks = manifest.marks(run.connection, table)
+        dirty = plan.dirty(manifest.slices(run.connection, table), marks)
+        work.append(Work(table, fresh, dirty, marks))
+    return work
+
+
+def _do(run: Run, work: Work) -> Exported:
+    """Marks go last: if it ends before, it is done again."""
+    rows = sum(_export_again(run, work.table, old) for old in work.dirty)
+    rows += sum(_export_new(run, work.table, ids) for ids in work.fresh)
+    manifest.forget(run.connection, work.marks)
+    return Exported(work.table, len(work.fresh), len(work.dirty), rows)
+
+
+def _export_new(run: Run, table: Table, ids: Ids) -> int:
+    path = slice_name(ids, run.name)
+    _write(run, table, ids, path)
+    measured = _finish(run, table, path)
+    manifest.add(run.connection, table, ids, path, measured)
+    return measured.row_count
+
+
+def _export_again(run: Run, table: Table, old: Slice) -> int:
+    for attempt in range(TRIES):
+        path = slice_name(old.ids, f"{run.name}{attempt}")
+        _write(run, table, old.ids, path)
+        if old.pruned_at:
+            _keep_pruned(run, table, old, path)
+        measured = _finish(run, table, path)
+        if manifest.replace(run.connection, old, path, measured):
+            return measured.row_count
+        [old] = [one for one in manifest.slices(run.connection, table) if one.id == old.id]
+    raise SliceChanged
+
+
+def _write(run: Run, table: Table, ids: Ids, path: str) -> None:
+    url, cores = run.settings.reads_url, run.spark.sparkContext.defaultParallelism
+    with snapshot.shared(url, readers=len(source.ranges(ids.first, ids.last, cores))) as label:
+        reading = source.Reading(url, run.wide(table), ids.first, ids.last, label)
+        _save(source.read(run.spark, reading), table, run.lake.rows(table, path))
+
+
+def _save(rows: DataFrame, table: Table, path: str) -> None:
+    """Appended, as a directory of another run never has this name."""
+    by_day = rows.withColumn("day", F.to_date(table.day))
+    by_day.write.mode("append").partitionBy("day").parquet(path)
+
+
+def _keep_pruned(run: Run, table: Table, old: Slice, path: str) -> None:
+    """Rows that have left the database are in the old version alone."""
+    ids = read.rows(run.lake, run.wide(table), [path]).select("id")
+    kept = read.rows(run.lake, run.wide(table), [old.path]).join(ids, "id", "left_anti")
+    _save(kept.drop("day"), table, run.lake.rows(table, path))
+
+
+def _finish(run: Run, table: Table, path: str) -> Measured:
+    """From what was written, not from what was meant."""
+    rows = read.rows(run.lake, table, [path])
+    if rollup := ROLLUPS.get(table.name):
+        rollup(rows).coalesce(1).write.mode("overwrite").parquet(run.lake.rollup(table, path))
+    return measure(rows, table)
+
+
+def measure(rows: DataFrame, table: Table) -> Measured:
+    [found] = (
+        rows.select(in_spark(table).alias("number"), "day")
+        .agg(F.count("*"), F.coalesce(F.sum("number"), F.lit(0)), F.min("day"), F.max("day"))
+        .collect()
+    )
+    return Measured(*found)

@@ -1,0 +1,69 @@
+"""A snapshot that several readers share, held for a moment only.
+
+Spark is slow to start its readers, and a transaction must not wait for it. So the readers come first: each connects
+and says by its application_name that it is there. When all are, the snapshot is taken and named the same way, they
+take it, say so, and it is let go.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+# A reader that has not got it by then fails, and its slice with it.
+HELD_SECONDS = 8.0
+_LOOK_SECONDS = 0.02
+_NAMED = "SELECT application_name FROM pg_stat_activity WHERE application_name = ANY(%s)"
+
+
+def waiting(label: str, number: int) -> str:
+    return f"{label}?{number}"
+
+
+def served(label: str, number: int) -> str:
+    return f"{label}!{number}"
+
+
+def offered(label: str, snapshot: str) -> str:
+    return f"{label}={snapshot}"
+
+
+@contextmanager
+def shared(url: str, *, readers: int) -> Iterator[str]:
+    """The label that the readers are told; what they read is of the moment when the last of them came."""
+    label = f"lake-{secrets.token_hex(8)}"
+    done = threading.Event()
+    holder = threading.Thread(target=_hold, args=(url, label, readers, done), daemon=True)
+    holder.start()
+    try:
+        yield label
+    finally:
+        done.set()
+        holder.join()
+
+
+def _hold(url: str, label: str, readers: int, done: threading.Event) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        if not _all_seen(connection, {waiting(label, number) for number in range(readers)}, done):
+            return
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        [snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+        connection.execute("SELECT set_config('application_name', %s, false)", [offered(label, snapshot)])
+        late = threading.Timer(HELD_SECONDS, done.set)
+        late.start()
+        _all_seen(connection, {served(label, number) for number in range(readers)}, done)
+        late.cancel()
+        connection.execute("COMMIT")
+
+
+def _all_seen(connection: psycopg.Connection, names: set[str], done: threading.Event) -> bool:
+    """False if it was over before. A name that was seen once counts, as its reader may be gone again."""
+    while names and not done.is_set():
+        # Within a transaction, what is going on is remembered.
+        connection.execute("SELECT pg_stat_clear_snapshot()")
+        names -= {name for (name,) in connection.execute(_NAMED, [list(names)])}
+        time.sleep(_LOOK_SECONDS)
+    return not names

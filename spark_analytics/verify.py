@@ -1,0 +1,107 @@
+"""Proves that the lake is the database: every slice's rows, as its files have them and as PostgreSQL has them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+import psycopg
+from psycopg import Connection
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_analytics import manifest, source
+from spark_analytics.lake import read, settled
+from spark_analytics.lake.checksum import in_spark, in_sql
+from spark_analytics.lake.export import measure
+from spark_analytics.lake.places import Lake
+from spark_analytics.manifest import Slice
+from spark_analytics.settings import Settings
+from spark_analytics.tables import LETTER_ACT, TABLES, Table
+
+# Reading a slice as a whole takes seconds; the broker's own limit is not meant for it.
+_NO_LIMIT = "SET statement_timeout = 0"
+
+
+class Found(StrEnum):
+    EQUAL = "equal"
+    # Marks say so: the next export brings it.
+    CHANGED = "changed since"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True)
+class Verified:
+    table: Table
+    slice: Slice
+    found: Found
+
+    @property
+    def ok(self) -> bool:
+        return self.found is Found.EQUAL
+
+
+@dataclass(frozen=True)
+class Check:
+    """`connection` reads the rows; `primary` the manifest."""
+
+    lake: Lake
+    settings: Settings
+    primary: Connection
+    connection: Connection
+
+
+def verify(spark: SparkSession, settings: Settings, start: date, end: date) -> Iterator[Verified]:
+    """The slices with rows of these days, both included."""
+    with (
+        psycopg.connect(settings.database_url, autocommit=True) as primary,
+        psycopg.connect(settings.reads_url, autocommit=True) as connection,
+    ):
+        settled.wait_for_replica(primary, settings.reads_url)
+        connection.execute(_NO_LIMIT)
+        check = Check(Lake(spark, settings.lake_url), settings, primary, connection)
+        for table in TABLES:
+            for one in read.slices(primary, table, start, end):
+                yield _verified(check, table, one)
+
+
+def _verified(check: Check, table: Table, one: Slice) -> Verified:
+    """What was exported anew meanwhile is looked at again."""
+    while True:
+        equal = _equal(check, table, one)
+        marked = any(mark.touches(one.ids) for mark in manifest.marks(check.primary, table))
+        [now] = [found for found in manifest.slices(check.primary, table) if found.id == one.id]
+        if equal or (now.path, now.pruned_at) == (one.path, one.pruned_at):
+            different = Found.CHANGED if marked else Found.DIFFERENT
+            return Verified(table, now, Found.EQUAL if equal else different)
+        one = now
+
+
+def _equal(check: Check, table: Table, one: Slice) -> bool:
+    rows = read.rows(check.lake, table, [one.path])
+    measured = measure(rows, table)
+    if (measured.row_count, measured.checksum) != (one.row_count, one.checksum):
+        return False
+    # Acts on letters go with the letters, when these are old.
+    if one.pruned_at or table is LETTER_ACT:
+        return _has_all(check, table, one, rows)
+    return _in_database(check.connection, table, one) == (one.row_count, one.checksum)
+
+
+def _in_database(connection: Connection, table: Table, one: Slice) -> tuple[int, int]:
+    found = connection.execute(
+        f"SELECT count(*), coalesce(sum({in_sql(table)}), 0)::bigint FROM {table.rows}"  # noqa: S608
+        f" WHERE {table.id_sql} BETWEEN %s AND %s",
+        [one.first_id, one.last_id],
+    ).fetchone()
+    return found or (0, 0)
+
+
+def _has_all(check: Check, table: Table, one: Slice, rows: DataFrame) -> bool:
+    """Whether every row that the database still has is in the lake, as it is."""
+    reading = source.Reading(check.settings.reads_url, table, one.first_id, one.last_id)
+    still = _numbered(source.read(check.lake.spark, reading), table)
+    return still.join(_numbered(rows, table), ["id", "number"], "left_anti").isEmpty()
+
+
+def _numbered(rows: DataFrame, table: Table) -> DataFrame:
+    return rows.select("id", in_spark(table).alias("number"))
