@@ -8,6 +8,7 @@ from typing import Protocol
 from django.conf import settings
 from django.db import connection
 
+from broker_project.lib.errors import BrokerError
 from broker_project.lib.pg_lock import only_one
 from reports_app.prune import cancelled, messages, records
 from reports_app.prune.messages import Step, Wanted
@@ -19,6 +20,8 @@ PRUNE_LOCK = 7_014
 MOST = 500
 # Others wait for the thread.
 SWEEP_SECONDS = 5.0
+# After a batch, deliveries have the database to themselves for as long as it took, times this.
+REST = 0.5
 
 # In any order: no channel is always the last for which there is no time.
 _WANTED = """
@@ -32,6 +35,12 @@ _REMEMBER = {
     "pruned_message": "UPDATE channel_state SET pruned_message = %s WHERE channel_id = %s AND pruned_message <> %s",
     "pruned_scheduled": "UPDATE channel_state SET pruned_scheduled = %s WHERE channel_id = %s AND pruned_scheduled <> %s",
 }
+
+
+class PruningUnderWay(BrokerError):
+    """Another pruning is under way: try again when it has ended."""
+
+    status = 409
 
 
 class Batch(Protocol):
@@ -80,7 +89,7 @@ def _take_turns(walks: list[Walk], deadline: float) -> Tally:
     gone, left = Tally(), walks
     while left and time.monotonic() < deadline:
         for walk in left:
-            gone += walk.step()
+            gone += _gently(walk)
             if time.monotonic() > deadline:
                 break
         left = [walk for walk in left if not walk.is_over]
@@ -104,11 +113,20 @@ def prune_all(channel: str | None = None) -> Tally:
     """Everything that may go now, from the first message on."""
     gone = Tally()
     with only_one(PRUNE_LOCK, patience_seconds=SWEEP_SECONDS * 2) as is_ours:
-        walks = [walk for walk in _walks() if is_ours and channel in (None, walk.channel)]
-        for walk in walks:
-            walk.after = 0
+        if not is_ours:
+            raise PruningUnderWay
+        for walk in _walks():
+            walk.after, walk.is_over = 0, channel not in (None, walk.channel)
             while not walk.is_over:
-                gone += walk.step()
+                gone += _gently(walk)
+    return gone
+
+
+def _gently(walk: Walk) -> Tally:
+    began = time.monotonic()
+    gone = walk.step()
+    if gone.total:
+        time.sleep(REST * (time.monotonic() - began))
     return gone
 
 

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from broker_project.lib.errors import BrokerError
+from broker_project.lib.pg_lock import only_one
 from channels_app import counts
 from channels_app.errors import MessagePruned
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message, MessageKey
@@ -26,9 +27,10 @@ from dlq_app.retention import remove_old
 from dlq_app.services import edit_and_send
 from dlq_app.walk import Stretch
 from reports_app.models import LakeMark
-from reports_app.prune import messages
+from reports_app.prune import messages, sweep
 from reports_app.prune.messages import Wanted
 from tests.acceptance.servers import wait_until
+from tests.channels_app.delivery.test_accept import incoming, stored
 from tests.channels_app.registry import make_channel, make_consumer
 from tests.dlq_app.test_races import waiting
 from tests.reports_app.lake import export, make_old, make_old_dead, rows_left
@@ -230,3 +232,23 @@ def test_two_that_prune_at_once_take_each_row_once(channel: Channel, consumer: C
         thread.join()
     assert gone == [0]
     assert nothing_is_left()
+
+
+def test_a_message_with_the_id_of_a_pruned_one_is_a_duplicate_at_the_door(channel: Channel, consumer: Consumer) -> None:
+    [message] = make_old(channel, "old")
+    export()
+    prune(channel)
+
+    again = incoming((channel.pk, message.producer_id), "old")
+    assert stored([again]) == [[False]]
+    assert nothing_is_left()
+
+
+def test_who_prunes_by_hand_waits_for_nobody_for_ever(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
+    said: list[Any] = []
+    with only_one(sweep.PRUNE_LOCK, patience_seconds=0):
+        thread = threading.Thread(target=_tell, args=(sweep.prune_all, said))
+        thread.start()
+        thread.join()
+    assert isinstance(said[0], sweep.PruningUnderWay)

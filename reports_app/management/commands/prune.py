@@ -38,7 +38,10 @@ class Command(BaseCommand):
 
     def _prune(self, channel: str | None) -> None:
         began = time.monotonic()
-        gone = sweep.prune_all(channel)
+        try:
+            gone = sweep.prune_all(channel)
+        except sweep.PruningUnderWay as error:
+            raise CommandError(error.detail) from error
         seconds = time.monotonic() - began
         self.stdout.write(f"pruned {gone}")
         self.stdout.write(f"{gone.total} rows in {seconds:.1f} s, {gone.total / max(seconds, 0.001):.0f} rows/s")
