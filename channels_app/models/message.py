@@ -104,7 +104,7 @@ class Message(Content, models.Model):
 
 
 class MessageKey(models.Model):
-    """A message id, taken once per channel: the tombstone that stays, for ID_RETENTION_DAYS, when the message is pruned."""
+    """A message id, taken once per channel. When the message is pruned, it stays as the tombstone for a long while."""
 
     pk = models.CompositePrimaryKey("channel_id", "message_id")
     channel_id = models.BigIntegerField()

@@ -66,7 +66,9 @@ def register() -> tuple[list[Registered], list[int]]:
     parts, until = [], 0.0
     for part in CAST:
         until += part.share
-        channel = Channel.objects.named(part.channel).first() or services.create(Channel(public_id=part.channel), values={})
+        channel = Channel.objects.named(part.channel).first() or services.create(
+            Channel(public_id=part.channel), values={}
+        )
         consumers = {_consumer(channel, name, part).pk: nature for name, nature in part.consumers.items()}
         parts.append(Registered(part, channel.pk, until, consumers))
     return parts, [_producer(name).pk for name in PRODUCERS]

@@ -16,4 +16,4 @@ class SeedUsed(BrokerError):
 
 
 class NothingToMake(BrokerError):
-    """A history has at least one message and one day, ends in the past, and its seed is a number from 0 to 2**31 - 1."""
+    """A history has at least one message and one day, and ends in the past; its seed is from 0 to 2147483647."""

@@ -29,7 +29,9 @@ def hours(*, messages: int, days: int, seed: int, until: datetime) -> list[Hour]
     total = sum(weights)
     edges = [round(messages * part / total) for part in accumulate(weights, initial=0.0)]
     return [
-        Hour(at, first + 1, after - first) for at, (first, after) in zip(starts, pairwise(edges), strict=True) if after > first
+        Hour(at, first + 1, after - first)
+        for at, (first, after) in zip(starts, pairwise(edges), strict=True)
+        if after > first
     ]
 
 

@@ -10,12 +10,20 @@ from django.utils import timezone
 from channels_app.models import Message, MessageKey
 from reports_app.history import rows
 from reports_app.history.cast import Registered, register
-from reports_app.history.errors import NothingToMake, NotEmpty, SeedUsed
+from reports_app.history.errors import NotEmpty, NothingToMake, SeedUsed
 from reports_app.history.load import Hour, chunks, hours
 from scheduling_app.models import ScheduledMessage
 
 A_CHUNK = 50_000
-TABLES = ("message", "message_key", "scheduled_message", "delivery_job", "delivery_attempt", "dead_letter", "dead_letter_act")
+TABLES = (
+    "message",
+    "message_key",
+    "scheduled_message",
+    "delivery_job",
+    "delivery_attempt",
+    "dead_letter",
+    "dead_letter_act",
+)
 # Nobody else draws ids of these while we number ours; reading goes on.
 _ALONE = "LOCK TABLE message, delivery_job IN SHARE ROW EXCLUSIVE MODE"
 _LAST = "SELECT nextval('message_id_seq'), nextval('delivery_job_id_seq')"
@@ -77,7 +85,13 @@ def _write(cursor: Any, asked: Asked, parts: list[Registered], producers: list[i
 def _tell_cast(cursor: Any, parts: list[Registered]) -> None:
     since, place = 0.0, 0
     for one in parts:
-        channel = [one.channel_id, since, one.until if one is not parts[-1] else 1.0, one.part.for_later, one.part.pulls]
+        channel = [
+            one.channel_id,
+            since,
+            one.until if one is not parts[-1] else 1.0,
+            one.part.for_later,
+            one.part.pulls,
+        ]
         cursor.execute("INSERT INTO told_channel VALUES (%s, %s, %s, %s, %s)", channel)
         for consumer_id, nature in one.consumers.items():
             values = [consumer_id, one.channel_id, place, nature.fails, nature.reason, nature.error]

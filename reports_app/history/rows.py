@@ -21,8 +21,10 @@ CREATE TEMPORARY TABLE told_consumer (consumer_id bigint, channel_id bigint, pla
 
 MESSAGES = """
 CREATE TEMPORARY TABLE told_message AS
-SELECT n, %(before_message)s + n AS id, part.channel_id, part.pulls, (%(producers)s::bigint[])[
-           1 + floor(array_length(%(producers)s::bigint[], 1) * pg_temp.chance(%(seed)s, n, 3) ^ 2)::int] AS producer_id,
+SELECT n, %(before_message)s + n AS id, part.channel_id, part.pulls,
+       (%(producers)s::bigint[])[
+           1 + floor(cardinality(%(producers)s::bigint[]) * pg_temp.chance(%(seed)s, n, 3) ^ 2)::int
+       ] AS producer_id,
        format('h%%s-%%s', %(seed)s, n) AS message_id,
        hour.start + (n - hour.first + pg_temp.chance(%(seed)s, n, 1)) / hour.count * interval '1 hour' AS received_at,
        CASE WHEN pg_temp.chance(%(seed)s, n, 4) < 0.05 THEN 5 ELSE 0 END AS priority,
@@ -40,8 +42,8 @@ JOIN told_channel part ON share >= part.since AND share < part.until
 # A try fails with its consumer's likelihood: so many fail in a row before one does not, and four are the end.
 JOBS = """
 CREATE TEMPORARY TABLE told_job AS
-SELECT %(before_job)s + row_number() OVER (ORDER BY m.n, k.place) AS id, m.n * 8 + k.place AS number, m.id AS message_id,
-       m.channel_id, m.pulls, m.priority, k.*, fate.*,
+SELECT %(before_job)s + row_number() OVER (ORDER BY m.n, k.place) AS id, m.n * 8 + k.place AS number,
+       m.id AS message_id, m.channel_id, m.pulls, m.priority, k.*, fate.*,
        m.received_at + (0.004 + 0.03 * pg_temp.chance(%(seed)s, m.n, 7)) * interval '1 second' AS created_at,
        least(failed, 4) + CASE WHEN failed < 4 OR fate = 'requeued' THEN 1 ELSE 0 END AS tries
 FROM told_message m
@@ -67,16 +69,16 @@ FROM (
            CASE WHEN i <= j.failed AND j.reason = 'timeout' AND i < 5 THEN 30.0
                 ELSE j.seconds * (0.25 - 0.6 * ln(greatest(pg_temp.chance(%(seed)s, j.number, 10 + i), 1e-6)))
            END AS seconds,
-           j.created_at + CASE WHEN j.pulls THEN 8 * pg_temp.chance(%(seed)s, j.number, 20) ELSE 0 END * interval '1 second'
-               AS begun
+           j.created_at + CASE WHEN j.pulls THEN 8 * pg_temp.chance(%(seed)s, j.number, 20) ELSE 0 END
+                          * interval '1 second' AS begun
     FROM told_job j CROSS JOIN LATERAL generate_series(1, j.tries) AS i
 ) AS tried
 """
 
 WRITE = (
     """
-INSERT INTO message (id, channel_id, producer_id, message_id, payload, content_type, priority, partition, headers, status,
-                     sequence, received_at, dispatched_at)
+INSERT INTO message (id, channel_id, producer_id, message_id, payload, content_type, priority, partition, headers,
+                     status, sequence, received_at, dispatched_at)
 OVERRIDING SYSTEM VALUE
 SELECT m.id, m.channel_id, producer_id, message_id, payload, 'application/json', priority, 0, '{}', 101,
        state.last_sequence + row_number() OVER (PARTITION BY m.channel_id ORDER BY m.id), received_at,
@@ -101,22 +103,24 @@ SELECT channel_id, producer_id, message_id, payload, 'application/json', priorit
 FROM told_message CROSS JOIN LATERAL (
     SELECT received_at - least(30, 0.01 - 0.05 * ln(greatest(pg_temp.chance(%(seed)s, n, 21), 1e-9))
            * CASE WHEN pg_temp.chance(%(seed)s, n, 22) < 0.02 THEN 100 ELSE 1 END) * interval '1 second' AS due_at,
-           CASE floor(4 * pg_temp.chance(%(seed)s, n, 23)) WHEN 0 THEN interval '2 minutes' WHEN 1 THEN interval '1 hour'
+           CASE floor(4 * pg_temp.chance(%(seed)s, n, 23))
+                WHEN 0 THEN interval '2 minutes' WHEN 1 THEN interval '1 hour'
                 WHEN 2 THEN interval '1 day' ELSE interval '7 days' END
            * (1 + pg_temp.chance(%(seed)s, n, 24)) AS horizon
 ) AS times WHERE for_later ORDER BY n
 """,
     """
 WITH cancelled AS (
-    INSERT INTO scheduled_message (channel_id, producer_id, message_id, payload, content_type, priority, headers, status,
-                                   scheduled_for, due_at, created_at, status_changed_at)
+    INSERT INTO scheduled_message (channel_id, producer_id, message_id, payload, content_type, priority, headers,
+                                   status, scheduled_for, due_at, created_at, status_changed_at)
     SELECT channel_id, producer_id, message_id || '-cancelled', payload, 'application/json', priority, '{}', 102,
            received_at, received_at, received_at - interval '1 day',
            received_at - pg_temp.chance(%(seed)s, n, 25) * interval '20 hours'
     FROM told_message WHERE for_later AND pg_temp.chance(%(seed)s, n, 26) < 0.03 ORDER BY n
     RETURNING id, channel_id, message_id
 )
-INSERT INTO message_key (channel_id, message_id, row_id, scheduled) SELECT channel_id, message_id, id, true FROM cancelled
+INSERT INTO message_key (channel_id, message_id, row_id, scheduled)
+SELECT channel_id, message_id, id, true FROM cancelled ORDER BY channel_id, message_id
 """,
     """
 INSERT INTO delivery_job (id, message_id, channel_id, consumer_id, priority, status, attempt, failures, reason,
@@ -125,7 +129,8 @@ OVERRIDING SYSTEM VALUE
 SELECT j.id, message_id, channel_id, consumer_id, priority, CASE WHEN is_dead THEN 1004 ELSE 1003 END, t.attempt,
        CASE WHEN tries = 5 THEN 0 ELSE least(j.failed, 4) END, CASE WHEN is_dead THEN reason END,
        CASE WHEN pulls THEN begun END, CASE WHEN pulls THEN begun + interval '50 ms' END,
-       CASE WHEN pulls THEN 'device-' || j.number / 8 %% 20 END, created_at, created_at + interval '1 day', t.finished_at
+       CASE WHEN pulls THEN 'device-' || j.number / 8 %% 20 END, created_at, created_at + interval '1 day',
+       t.finished_at
 FROM told_job j JOIN told_try t ON t.job_id = j.id AND t.is_last
 CROSS JOIN LATERAL (SELECT t.failed AS is_dead, t.finished_at - t.seconds * interval '1 second' AS begun) AS known
 ORDER BY j.id
@@ -141,14 +146,15 @@ FROM told_try t JOIN told_job j ON j.id = t.job_id ORDER BY t.finished_at, j.num
     # The letter is of the fourth try.
     """
 WITH died AS MATERIALIZED (
-    SELECT j.*, t.finished_at AS entered_at, CASE fate WHEN 'requeued' THEN last.finished_at - last.seconds * interval '1 s'
-           WHEN 'discarded' THEN t.finished_at + interval '20 minutes' END AS resolved_at,
+    SELECT j.*, t.finished_at AS entered_at,
+           CASE fate WHEN 'requeued' THEN last.finished_at - last.seconds * interval '1 second'
+                WHEN 'discarded' THEN t.finished_at + interval '20 minutes' END AS resolved_at,
            coalesce(nullif(error, ''), format('HTTP %%s: try again, request %%s', status_code, j.number)) AS told
     FROM told_job j JOIN told_try t ON t.job_id = j.id AND t.attempt = 4 AND t.failed
     JOIN told_try last ON last.job_id = j.id AND last.is_last
 ), letters AS (
-    INSERT INTO dead_letter (job_id, message_id, channel_id, consumer_id, reason, error, fingerprint, attempts, entered_at,
-                             resolution, resolved_at, resolved_by)
+    INSERT INTO dead_letter (job_id, message_id, channel_id, consumer_id, reason, error, fingerprint, attempts,
+                             entered_at, resolution, resolved_at, resolved_by)
     SELECT id, message_id, channel_id, consumer_id, reason, told, error_fingerprint(reason, told), 4, entered_at, fate,
            resolved_at, CASE WHEN fate IS NOT NULL THEN 'history' END
     FROM died ORDER BY entered_at, number

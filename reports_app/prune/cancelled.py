@@ -18,15 +18,15 @@ WITH looked_at AS MATERIALIZED (
     FROM scheduled_message WHERE channel_id = %(channel)s AND status = 102 AND id > %(after)s
     ORDER BY channel_id, status, id LIMIT %(most)s
 ), row_of AS MATERIALIZED (
-    SELECT {LakeKind.SCHEDULED} AS kind, s.id, s.id AS owner FROM looked_at JOIN scheduled_message s ON s.id = looked_at.id
-    WHERE is_over ORDER BY s.id {{hold_rows}}
+    SELECT {LakeKind.SCHEDULED} AS kind, s.id, s.id AS owner
+    FROM looked_at JOIN scheduled_message s ON s.id = looked_at.id WHERE is_over ORDER BY s.id {{hold_rows}}
 ), {SLICES}, doomed AS MATERIALIZED (
     SELECT * FROM placed WHERE slice_id IS NOT NULL
 )
 """  # noqa: S608
 _SEEN = """
 SELECT (SELECT count(*) FROM doomed), (SELECT count(*) FROM looked_at), (SELECT max(id) FROM looked_at),
-       (SELECT bool_and(is_old) FROM looked_at)
+       (SELECT is_old FROM looked_at ORDER BY id DESC LIMIT 1)
 """
 _PRUNE = f"""
 {_JUDGE.format(hold=HOLD_SLICES, hold_rows="FOR UPDATE OF s SKIP LOCKED")}, {TOUCHED}, keyed AS (
@@ -52,5 +52,5 @@ def count_batch(wanted: Wanted, *, after: int, most: int) -> Step:
 def _step(statement: str, wanted: Wanted, after: int, most: int) -> Step:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"channel": wanted.channel_id, "days": wanted.days, "after": after, "most": most})
-        gone, count, last_id, all_old = cursor.fetchone()
-    return Step(Tally([(LakeKind.SCHEDULED, gone)]), last_id or after, count < most or not all_old)
+        gone, count, last_id, last_is_old = cursor.fetchone()
+    return Step(Tally([(LakeKind.SCHEDULED, gone)]), last_id or after, count < most or not last_is_old)

@@ -1,8 +1,8 @@
 """Messages with everything that hangs on them, a batch of a channel in a transaction.
 
-The first statement holds: messages, then jobs, then letters, each by id, as everybody does; what somebody else holds is
-passed over. The second sees what is so now that it is held: what a redrive, a replay or an expunge did to a row has been
-committed, with its mark, or waits for us and finds no row.
+The first statement holds: messages, then jobs, then letters, each by id, as everybody does; what somebody else holds
+is passed over. The second sees what is so now that it is held: what a redrive, a replay or an expunge did to a row has
+been committed, with its mark, or waits for us and finds no row.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,8 @@ WITH looked_at AS MATERIALIZED (
 ), letters AS MATERIALIZED (
     SELECT l.id FROM jobs JOIN dead_letter l ON l.job_id = jobs.id ORDER BY l.id {{hold_letters}}
 )
-SELECT (SELECT count(*) FROM looked_at), (SELECT max(id) FROM looked_at), (SELECT bool_and(is_old) FROM looked_at),
+SELECT (SELECT count(*) FROM looked_at), (SELECT max(id) FROM looked_at),
+       (SELECT is_old FROM looked_at ORDER BY id DESC LIMIT 1),
        ARRAY(SELECT id FROM held), ARRAY(SELECT id FROM jobs), ARRAY(SELECT id FROM letters)
 """  # noqa: S608
 _HOLD = _CHOOSE.format(
@@ -119,20 +120,21 @@ class Step:
 
 def prune_batch(wanted: Wanted, *, after: int, most: int) -> Step:
     with transaction.atomic(), connection.cursor() as cursor:
-        return _step(cursor, _HOLD, _PRUNE, wanted, after, most)
+        return _step(cursor, (_HOLD, _PRUNE), wanted, after=after, most=most)
 
 
 def count_batch(wanted: Wanted, *, after: int, most: int) -> Step:
     """What `prune_batch` would do; nothing is held, nothing changes."""
     with connection.cursor() as cursor:
-        return _step(cursor, _LOOK, _COUNT, wanted, after, most)
+        return _step(cursor, (_LOOK, _COUNT), wanted, after=after, most=most)
 
 
-def _step(cursor: Any, choose: str, judge: str, wanted: Wanted, after: int, most: int) -> Step:
+def _step(cursor: Any, statements: tuple[str, str], wanted: Wanted, *, after: int, most: int) -> Step:
+    choose, judge = statements
     told = {"channel": wanted.channel_id, "days": wanted.days, "letter_days": wanted.letter_days}
     cursor.execute(choose, {**told, "after": after, "most": most})
-    count, last_id, all_old, messages, jobs, letters = cursor.fetchone()
-    is_over = count < most or not all_old
+    count, last_id, last_is_old, messages, jobs, letters = cursor.fetchone()
+    is_over = count < most or not last_is_old
     if not messages:
         return Step(Tally(), last_id or after, is_over)
     cursor.execute(judge, {**told, "messages": messages, "jobs": jobs, "letters": letters})

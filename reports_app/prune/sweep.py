@@ -31,10 +31,7 @@ FROM channel c JOIN channel_state state ON state.channel_id = c.id
 LEFT JOIN dead_letter_policy p ON p.channel_id = c.id
 WHERE c.retention_days IS NOT NULL ORDER BY random()
 """
-_REMEMBER = {
-    "pruned_message": "UPDATE channel_state SET pruned_message = %s WHERE channel_id = %s AND pruned_message <> %s",
-    "pruned_scheduled": "UPDATE channel_state SET pruned_scheduled = %s WHERE channel_id = %s AND pruned_scheduled <> %s",
-}
+_REMEMBER = "UPDATE channel_state SET {column} = %(after)s WHERE channel_id = %(channel)s AND {column} <> %(after)s"
 
 
 class PruningUnderWay(BrokerError):
@@ -66,7 +63,8 @@ class Walk:
 
     def remember(self) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(_REMEMBER[self.column], [self.after, self.wanted.channel_id, self.after])
+            told = {"after": self.after, "channel": self.wanted.channel_id}
+            cursor.execute(_REMEMBER.format(column=self.column), told)
 
 
 def sweep(*, seconds: float = SWEEP_SECONDS) -> Tally:

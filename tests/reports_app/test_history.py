@@ -34,8 +34,8 @@ UNTIL = "2026-06-01"
 CHECKSUMS = (
     "SELECT count(*), sum(hashtextextended(concat_ws('|', message_id, encode(payload, 'hex'), priority, sequence, "
     "received_at, dispatched_at), 0)) FROM message",
-    "SELECT count(*), sum(hashtextextended(concat_ws('|', k.public_id, status, attempt, failures, reason, j.created_at, "
-    "j.received_at, started_at, device_id, status_changed_at), 0)) FROM delivery_job j JOIN consumer k "
+    "SELECT count(*), sum(hashtextextended(concat_ws('|', k.public_id, status, attempt, failures, reason, "
+    "j.created_at, j.received_at, started_at, device_id, status_changed_at), 0)) FROM delivery_job j JOIN consumer k "
     "ON k.id = consumer_id",
     "SELECT count(*), sum(hashtextextended(concat_ws('|', attempt, status_code, reason, error, answer, duration_ms, "
     "device_id, finished_at), 0)) FROM delivery_attempt",
@@ -59,7 +59,7 @@ def make_history(*words: str, messages: int = 4000, seed: int = 7) -> None:
 
 def checksums() -> list[tuple[int, int]]:
     with connection.cursor() as cursor:
-        return [cursor.execute(statement).fetchone() for statement in CHECKSUMS]  # type: ignore[func-returns-value]
+        return [cursor.execute(statement).fetchone() for statement in CHECKSUMS]
 
 
 def run(statement: str) -> None:

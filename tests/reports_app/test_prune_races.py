@@ -1,7 +1,7 @@
 """Somebody acts on a message that is about to be pruned: one of them wins, and nothing is half gone."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -51,12 +51,12 @@ def consumer(channel: Channel) -> Consumer:
 
 
 @pytest.fixture
-def letter(channel: Channel, consumer: Consumer) -> Iterator[DeadLetter]:
+def letter(channel: Channel, consumer: Consumer) -> DeadLetter:
     """Open, and older than letters are kept: it may be acted on, and it may go."""
     letter = make_old_dead(consumer, "dead")
     policies.put(channel, values={"retention_days": 39}, by="anna")
     export()
-    yield letter
+    return letter
 
 
 def prune(channel: Channel) -> int:
@@ -161,7 +161,9 @@ def test_a_replay_that_comes_first_keeps_the_message(channel: Channel, consumer:
     assert all_is_there(before)
 
 
-def test_what_was_missed_and_comes_too_late_makes_no_job_without_a_message(channel: Channel, consumer: Consumer) -> None:
+def test_what_was_missed_and_comes_too_late_makes_no_job_without_a_message(
+    channel: Channel, consumer: Consumer
+) -> None:
     make_old(channel, "old")
     export()
     late = make_consumer(channel, "late")

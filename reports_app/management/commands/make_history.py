@@ -1,6 +1,6 @@
 """Makes a history to try reports, the lake and pruning on: finished, in the past, the same for the same seed.
 
-    ./broker manage make_history --messages 1000000 --days 30 --seed 1
+./broker manage make_history --messages 1000000 --days 30 --seed 1
 """
 
 import time

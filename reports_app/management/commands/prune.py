@@ -1,6 +1,6 @@
 """Prunes what is older than its channel's retentionDays, finished and proven in the lake; --dry-run only says how much.
 
-    ./broker manage prune --dry-run --channel orders
+./broker manage prune --dry-run --channel orders
 """
 
 import time
