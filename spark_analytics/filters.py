@@ -45,7 +45,7 @@ def as_sql(asked: Filter, columns: dict[str, Column]) -> str | None:
 
 
 def _column(asked: Filter, columns: dict[str, Column]) -> Column | None:
-    path = getattr(asked, "attribute", ())
+    path: tuple[str, ...] = getattr(asked, "attribute", ())
     return columns.get(path[0]) if len(path) == 1 else None
 
 

@@ -23,6 +23,7 @@ UPDATE lake_slice SET row_count = %(row_count)s, checksum = %(checksum)s, previo
     first_day = %(first_day)s, last_day = %(last_day)s, exported_at = now()
 WHERE id = %(id)s AND path = %(old)s AND pruned_at IS NOT DISTINCT FROM %(pruned_at)s
 """
+_MARKS = "SELECT block, array_agg(id) AS ids FROM lake_mark WHERE kind = %s GROUP BY block"
 _RAISE = """
 INSERT INTO lake_watermark (kind, until) VALUES (%s, %s)
 ON CONFLICT (kind) DO UPDATE SET until = greatest(lake_watermark.until, excluded.until)
@@ -67,8 +68,10 @@ class Slice:
 
 @dataclass(frozen=True)
 class Mark:
-    id: int
+    """All marks of a block: a busy one has very many."""
+
     block: int
+    ids: list[int]
 
     def touches(self, ids: Ids) -> bool:
         return ids.first >> BLOCK_BITS <= self.block <= ids.last >> BLOCK_BITS
@@ -85,11 +88,11 @@ def slices(connection: Connection, table: Table) -> list[Slice]:
 
 def marks(connection: Connection, table: Table) -> list[Mark]:
     with connection.cursor(row_factory=class_row(Mark)) as cursor:
-        return cursor.execute("SELECT id, block FROM lake_mark WHERE kind = %s", [table.kind]).fetchall()
+        return cursor.execute(_MARKS, [table.kind]).fetchall()
 
 
 def forget(connection: Connection, seen: Sequence[Mark]) -> None:
-    connection.execute("DELETE FROM lake_mark WHERE id = ANY(%s)", [[mark.id for mark in seen]])
+    connection.execute("DELETE FROM lake_mark WHERE id = ANY(%s)", [[one for mark in seen for one in mark.ids]])
 
 
 def end_of(connection: Connection, table: Table) -> int:

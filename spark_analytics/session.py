@@ -1,6 +1,8 @@
 """The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -10,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_analytics.java import java_home
 
 LOCAL = "local[2]"
+TOP = Path(__file__).resolve().parents[1]
 # Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
 SETTINGS = {
     "spark.driver.memory": "2g",
@@ -39,4 +42,15 @@ def open_session(name: str = "broker") -> SparkSession:
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if not master.startswith("local"):
+        _bring_package(session)
+    return session
+
+
+def _bring_package(session: SparkSession) -> None:
+    """The cluster's machines have the libraries, but not this package, or another version of it."""
+    scratch = tempfile.mkdtemp(prefix="broker-package-")
+    # Workers fetch it when they start, which may be at any time.
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    session.sparkContext.addPyFile(shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics"))

@@ -47,23 +47,33 @@ def shared(url: str, *, readers: int) -> Iterator[str]:
 
 def _hold(url: str, label: str, readers: int, done: threading.Event) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        if not _all_seen(connection, {waiting(label, number) for number in range(readers)}, done):
+        if not _all_wait(connection, {waiting(label, number) for number in range(readers)}, done):
             return
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         [snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
         connection.execute("SELECT set_config('application_name', %s, false)", [offered(label, snapshot)])
-        late = threading.Timer(HELD_SECONDS, done.set)
-        late.start()
-        _all_seen(connection, {served(label, number) for number in range(readers)}, done)
-        late.cancel()
+        _serve(connection, {served(label, number) for number in range(readers)}, done)
         connection.execute("COMMIT")
 
 
-def _all_seen(connection: psycopg.Connection, names: set[str], done: threading.Event) -> bool:
-    """False if it was over before. A name that was seen once counts, as its reader may be gone again."""
-    while names and not done.is_set():
-        # Within a transaction, what is going on is remembered.
-        connection.execute("SELECT pg_stat_clear_snapshot()")
-        names -= {name for (name,) in connection.execute(_NAMED, [list(names)])}
+def _all_wait(connection: psycopg.Connection, names: set[str], done: threading.Event) -> bool:
+    """All at once: one that gave up, and will be tried again, is not there. False if it was over before."""
+    while not done.is_set():
+        if _seen(connection, names) == names:
+            return True
         time.sleep(_LOOK_SECONDS)
-    return not names
+    return False
+
+
+def _serve(connection: psycopg.Connection, names: set[str], done: threading.Event) -> None:
+    """One that was seen counts, as its reader may be gone again."""
+    until = time.monotonic() + HELD_SECONDS
+    while names and not done.is_set() and time.monotonic() < until:
+        names -= _seen(connection, names)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _seen(connection: psycopg.Connection, names: set[str]) -> set[str]:
+    # Within a transaction, what is going on is remembered.
+    connection.execute("SELECT pg_stat_clear_snapshot()")
+    return {name for (name,) in connection.execute(_NAMED, [list(names)])}

@@ -22,7 +22,7 @@ from spark_analytics.tables import BY_NAME, Column, Table, Type
 NAME = "broker"
 BATCH_ROWS = 20_000
 # Until all partitions are there: a machine that is busy takes its time to start them.
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 _LOOK_SECONDS = 0.02
 _OFFERED = """
 SELECT substr(application_name, strpos(application_name, '=') + 1) FROM pg_stat_activity

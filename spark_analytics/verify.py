@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import psycopg
 from psycopg import Connection
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_analytics import manifest, source
@@ -27,6 +28,8 @@ class Found(StrEnum):
     # Marks say so: the next export brings it.
     CHANGED = "changed since"
     DIFFERENT = "different"
+    # Files are missing, or are no Parquet.
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True)
@@ -60,27 +63,42 @@ def verify(spark: SparkSession, settings: Settings, start: date, end: date) -> I
         connection.execute(_NO_LIMIT)
         check = Check(Lake(spark, settings.lake_url), settings, primary, connection)
         for table in TABLES:
-            for one in read.slices(primary, table, start, end):
+            for one in _chosen(primary, table, start, end):
                 yield _verified(check, table, one)
 
 
+def _chosen(primary: Connection, table: Table, start: date, end: date) -> list[Slice]:
+    """One without rows belongs to every day: the database must have none there either."""
+    live = manifest.slices(primary, table)
+    return [one for one in live if one.row_count == 0 or read.overlaps(one, start, end)]
+
+
 def _verified(check: Check, table: Table, one: Slice) -> Verified:
-    """What was exported anew meanwhile is looked at again."""
+    """What was exported anew, or pruned, meanwhile is looked at again."""
     while True:
-        equal = _equal(check, table, one)
-        marked = any(mark.touches(one.ids) for mark in manifest.marks(check.primary, table))
-        [now] = [found for found in manifest.slices(check.primary, table) if found.id == one.id]
-        if equal or (now.path, now.pruned_at) == (one.path, one.pruned_at):
-            different = Found.CHANGED if marked else Found.DIFFERENT
-            return Verified(table, now, Found.EQUAL if equal else different)
+        found = _found(check, table, one)
+        [now] = [live for live in manifest.slices(check.primary, table) if live.id == one.id]
+        if found is Found.EQUAL or (now.path, now.pruned_at) == (one.path, one.pruned_at):
+            return Verified(table, now, found)
         one = now
 
 
-def _equal(check: Check, table: Table, one: Slice) -> bool:
-    rows = read.rows(check.lake, table, [one.path])
-    measured = measure(rows, table)
+def _found(check: Check, table: Table, one: Slice) -> Found:
+    try:
+        rows = read.rows(check.lake, table, [one.path])
+        measured = measure(rows, table)
+    except PySparkException:
+        return Found.UNREADABLE
     if (measured.row_count, measured.checksum) != (one.row_count, one.checksum):
-        return False
+        return Found.DIFFERENT
+    if _is_in_database(check, table, one, rows):
+        return Found.EQUAL
+    # Asked last: the mark of a change that was seen is there by now.
+    marked = any(mark.touches(one.ids) for mark in manifest.marks(check.primary, table))
+    return Found.CHANGED if marked else Found.DIFFERENT
+
+
+def _is_in_database(check: Check, table: Table, one: Slice, rows: DataFrame) -> bool:
     # Acts on letters go with the letters, when these are old.
     if one.pruned_at or table is LETTER_ACT:
         return _has_all(check, table, one, rows)

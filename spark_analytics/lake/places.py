@@ -60,10 +60,10 @@ class Lake:
     def _at(self, folder: str) -> tuple[Any, Any]:
         context = self.spark.sparkContext
         path = context._jvm.org.apache.hadoop.fs.Path(folder)  # type: ignore[union-attr]
-        return path.getFileSystem(context._jsc.hadoopConfiguration()), path  # type: ignore[attr-defined]
+        return path.getFileSystem(context._jsc.hadoopConfiguration()), path
 
 
 def _is_old(name: str, now: datetime) -> bool:
     """By its name: not every file system knows when a directory was made. What is not ours is left alone."""
     made = _NAME.fullmatch(name)
-    return bool(made) and datetime.strptime(made[1], _TIME).replace(tzinfo=UTC) < now - GRACE
+    return made is not None and datetime.strptime(made[1], _TIME).replace(tzinfo=UTC) < now - GRACE

@@ -17,10 +17,10 @@ from spark_analytics.tables import SCHEDULED, Table
 
 def slices(connection: Connection, table: Table, start: date, end: date) -> list[Slice]:
     """Those with rows of these UTC days, both included."""
-    return [one for one in manifest.slices(connection, table) if _overlaps(one, start, end)]
+    return [one for one in manifest.slices(connection, table) if overlaps(one, start, end)]
 
 
-def _overlaps(one: Slice, start: date, end: date) -> bool:
+def overlaps(one: Slice, start: date, end: date) -> bool:
     return one.first_day is not None and one.last_day is not None and one.first_day <= end and one.last_day >= start
 
 

@@ -1,7 +1,8 @@
 """Waits until nothing is on its way that a snapshot taken afterwards would not see.
 
 Who writes a row holds a lock on its table from before it draws an id or reads the watermark until it has ended. So
-whoever is not seen to hold one after the watermark was raised has either ended, or sees the new watermark.
+whoever is not seen to hold one after the watermark was raised has either ended, or sees the new watermark. (Writers
+are READ COMMITTED, as all of the broker's are: the trigger looks with a snapshot of its own.)
 """
 
 import time

@@ -6,7 +6,7 @@ from broker_project.cli.__main__ import main, parser
 
 COMMANDS = [
     "up", "down", "restart", "status", "logs", "manage", "key", "secrets",
-    "backup", "restore", "test", "lint", "bench", "report",
+    "backup", "restore", "lake", "test", "lint", "bench", "report",
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A real Spark session, once for each process that runs tests, and the address of the tests' database."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -8,6 +9,7 @@ from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
 from spark_analytics.session import open_session
+from spark_analytics.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +25,9 @@ def database_url(transactional_db: None) -> str:
     return make_conninfo(
         **{name: told[name] for name in ("dbname", "user", "password", "host", "port") if told.get(name)}
     )
+
+
+@pytest.fixture
+def settings_of_lake(database_url: str, tmp_path: Path) -> Settings:
+    """A lake of the test's own, at a path that is not easy."""
+    return Settings(database_url, database_url, str(tmp_path / "the lake"), payloads=False)

@@ -1,0 +1,261 @@
+"""What is in the lake is what is in the database, whatever happens meanwhile."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.utils import timezone
+from pyspark.sql import SparkSession
+
+from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message
+from dlq_app import services
+from dlq_app.filters import LetterFilter
+from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
+from spark_analytics.lake import read
+from spark_analytics.lake.export import Exported, ExportRuns, export
+from spark_analytics.lake.status import status
+from spark_analytics.rollups import ROLLUPS
+from spark_analytics.settings import Settings
+from spark_analytics.tables import JOB, MESSAGE, TABLES
+from spark_analytics.verify import Found
+from tests.channels_app.delivery.rows import make_job
+from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.spark_analytics.history import found, lake_of, make_history, paths
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ALL_EQUAL = {table.name: [Found.EQUAL] for table in TABLES}
+INSERT_JOB = """
+INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, status) VALUES (%s, %s, %s, 0, 1001)
+"""
+Export = Callable[..., list[Exported]]
+
+
+@pytest.fixture
+def lake(settings_of_lake: Settings) -> Settings:
+    return settings_of_lake
+
+
+@pytest.fixture
+def bring(spark: SparkSession, lake: Settings) -> Export:
+    """An export of everything there is, unless said otherwise."""
+
+    def run(*, everything: bool = True, now: datetime | None = None) -> list[Exported]:
+        return list(export(spark, lake, everything=everything, now=now or timezone.now()))
+
+    return run
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not true():
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.05)
+
+
+def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_history()
+    bring()
+    assert found(spark, lake) == ALL_EQUAL
+    before = paths()
+    assert [done.slices + done.again for done in bring()] == [0] * len(TABLES)
+    assert paths() == before
+    rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, Message.objects.earliest("pk").pk]])
+    assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
+
+
+def test_an_empty_database_is_an_empty_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    assert [done.rows for done in bring()] == [0] * len(TABLES)
+    assert found(spark, lake) == {table.name: [] for table in TABLES}
+    with psycopg.connect(lake.database_url) as connection:
+        assert {(one.rows, one.tail) for one in status(connection)} == {(0, 0)}
+
+
+def test_today_stays_in_the_database_until_it_is_over(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_history()
+    bring(everything=False)
+    assert not LakeSlice.objects.exists()
+    with psycopg.connect(lake.database_url) as connection:
+        assert read.tail_from(connection, JOB) == 1
+        bring(everything=False, now=timezone.now() + timedelta(days=1))
+        assert read.tail_from(connection, JOB) == DeliveryJob.objects.latest("pk").pk + 1
+        today = datetime.now(UTC).date()
+        assert len(read.slices(connection, JOB, today - timedelta(days=1), today)) == 1
+        assert read.slices(connection, JOB, date(2020, 1, 1), date(2020, 1, 2)) == []
+
+
+def test_what_is_redriven_is_exported_anew(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    consumer = make_history()
+    bring()
+    before = paths()
+    services.requeue_all(chosen=LetterFilter(channel_id=consumer.channel_id), by="tests")
+    said = found(spark, lake)
+    assert (said["job"], said["message"], said["attempt"]) == ([Found.CHANGED], [Found.EQUAL], [Found.EQUAL])
+    again = {done.table.name: done.again for done in bring()}
+    assert again == {"message": 0, "job": 1, "scheduled": 0, "attempt": 0, "letter_act": 0}
+    assert not LakeMark.objects.exists()
+    assert found(spark, lake)["job"] == [Found.EQUAL]
+    assert {kind for (kind, first), path in paths().items() if before.get((kind, first)) not in (None, path)} == {2}
+
+
+def test_a_row_that_was_changed_behind_all_backs_is_found(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_history()
+    bring()
+    with psycopg.connect(lake.database_url) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(
+            "UPDATE delivery_attempt SET duration_ms = 7 WHERE id = (SELECT max(id) FROM delivery_attempt)"
+        )
+        connection.execute("DELETE FROM message WHERE id = (SELECT min(id) FROM message)")
+    said = found(spark, lake)
+    assert (said["attempt"], said["message"]) == ([Found.DIFFERENT], [Found.DIFFERENT])
+    assert said["scheduled"] == [Found.EQUAL]
+
+
+def test_a_slice_whose_files_are_gone_is_found(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_job(make_consumer(make_channel()), make_producer())
+    bring()
+    shutil.rmtree(f"{lake.lake_url}/message")
+    said = found(spark, lake)
+    assert (said["message"], said["job"]) == ([Found.UNREADABLE], [Found.EQUAL])
+
+
+def test_roll_ups_are_written_beside_the_rows(
+    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ROLLUPS, "message", lambda rows: rows.groupBy("channel_id").count())
+    make_history()
+    bring()
+    today = datetime.now(UTC).date()
+    with psycopg.connect(lake.database_url) as connection:
+        kept = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, today - timedelta(days=1), today)
+        assert [row["count"] for row in kept.collect()] == [Message.objects.count()]
+        before = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, date(2020, 1, 1), date(2020, 1, 1))
+        assert before.isEmpty()
+
+
+def test_a_transaction_open_across_the_export_is_waited_for(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """It has drawn an id below the newest, and changed a row before the watermark was there."""
+    consumer = make_history()
+    job = DeliveryJob.objects.earliest("pk")
+    with psycopg.connect(lake.database_url) as late:
+        late.execute("UPDATE delivery_job SET priority = 5 WHERE id = %s", [job.pk])
+        late.execute(INSERT_JOB, [job.message_id, job.channel_id, job.consumer_id])
+        make_job(consumer, Message.objects.earliest("pk").producer)
+        with in_background(bring):
+            wait_until(LakeWatermark.objects.filter(kind=LakeKind.JOB).exists)
+            late.commit()
+    assert found(spark, lake)["job"] == [Found.EQUAL]
+    assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
+
+
+def test_rows_that_change_while_exporting_are_brought_by_the_next(
+    spark: SparkSession, lake: Settings, bring: Export
+) -> None:
+    make_history()
+    with in_background(bring) as running:
+        while running.is_alive():
+            job = DeliveryJob.objects.order_by("?")[:3]
+            DeliveryJob.objects.filter(pk__in=[one.pk for one in job]).update(status=JobStatus.DELIVERED, reason=None)
+            Message.objects.filter(pk=job[0].message_id).update(priority=9)
+    assert Found.DIFFERENT not in [one for said in found(spark, lake).values() for one in said]
+    bring()
+    assert found(spark, lake) == ALL_EQUAL
+
+
+def test_a_killed_export_leaves_no_half_slice(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """Killed when all is written, and nothing is committed: the row that would make it live has to wait."""
+    make_history()
+    with psycopg.connect(lake.database_url) as blocker:
+        blocker.execute("LOCK TABLE lake_slice IN SHARE MODE")
+        child = export_in_a_child(lake)
+        wait_until(lambda: bool(waiting(lake)))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        with psycopg.connect(lake.database_url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [waiting(lake)[0]])
+    assert not LakeSlice.objects.exists()
+    assert len(list(Path(lake.lake_url).glob("message/*"))) == 1
+    wait_until(lambda: not lock_is_held(lake))
+    bring()
+    assert found(spark, lake) == ALL_EQUAL
+    bring(now=timezone.now() + timedelta(hours=2))
+    assert {path.name for path in Path(lake.lake_url).glob("message/*")} == {
+        paths()[1, Message.objects.earliest("pk").pk]
+    }
+
+
+def test_only_one_exports_at_a_time(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_history()
+    first = export(spark, lake, everything=True, now=timezone.now())
+    next(first)
+    with pytest.raises(ExportRuns):
+        bring()
+    list(first)
+    assert found(spark, lake) == ALL_EQUAL
+
+
+def test_rows_that_were_pruned_stay_in_the_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    make_history()
+    bring()
+    gone = DeliveryJob.objects.earliest("pk")
+    kept = LakeSlice.objects.get(kind=LakeKind.JOB).row_count
+    DeliveryAttempt.objects.filter(job=gone).delete()
+    DeliveryJob.objects.filter(pk=gone.pk).delete()
+    LakeSlice.objects.filter(kind=LakeKind.JOB).update(pruned_at=timezone.now())
+    assert found(spark, lake)["job"] == [Found.EQUAL]
+    DeliveryJob.objects.update(priority=3)
+    assert found(spark, lake)["job"] == [Found.CHANGED]
+    bring()
+    assert found(spark, lake)["job"] == [Found.EQUAL]
+    made = LakeSlice.objects.get(kind=LakeKind.JOB)
+    assert made.row_count == kept
+    rows = {row.id: row.priority for row in read.rows(lake_of(spark, lake), JOB, [made.path]).collect()}
+    assert rows.pop(gone.pk) == 0
+    assert set(rows.values()) == {3}
+
+
+def test_payloads_are_in_the_lake_if_asked_for(spark: SparkSession, lake: Settings) -> None:
+    make_history()
+    list(export(spark, replace(lake, payloads=True), everything=True, now=timezone.now()))
+    files = spark.read.parquet(f"{lake.lake_url}/message/{LakeSlice.objects.get(kind=LakeKind.MESSAGE).path}")
+    kept = {row.id: bytes(row.payload) for row in files.collect()}
+    assert kept == {message.pk: bytes(message.payload) for message in Message.objects.all()}
+    assert found(spark, lake) == ALL_EQUAL
+
+
+@contextmanager
+def in_background(bring: Export) -> Iterator[threading.Thread]:
+    running = threading.Thread(target=bring)
+    running.start()
+    try:
+        yield running
+    finally:
+        running.join()
+
+
+def export_in_a_child(lake: Settings) -> subprocess.Popen[bytes]:
+    told = {"DATABASE_URL": lake.database_url, "LAKE_URL": lake.lake_url}
+    return subprocess.Popen([sys.executable, "-m", "spark_analytics.lake", "export", "--all"], env=os.environ | told)
+
+
+def waiting(lake: Settings) -> list[int]:
+    """Who waits to write into the manifest."""
+    asked = "SELECT pid FROM pg_locks WHERE relation = 'lake_slice'::regclass AND NOT granted"
+    with psycopg.connect(lake.database_url) as connection:
+        return [pid for (pid,) in connection.execute(asked)]
+
+
+def lock_is_held(lake: Settings) -> bool:
+    with psycopg.connect(lake.database_url) as connection:
+        return bool(connection.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'").fetchone())
