@@ -22,3 +22,4 @@ Channel.do_restore = False
 app = Celery("broker_project")
 app.add_defaults(_celery_settings)
 app.autodiscover_tasks()
+app.autodiscover_tasks(["reports_app.prune"])

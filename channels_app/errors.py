@@ -1,5 +1,7 @@
 """The refusals of this app; each docstring is what the caller is told."""
 
+from datetime import UTC, datetime
+
 from broker_project.lib.errors import BrokerError
 
 
@@ -25,6 +27,16 @@ class UnknownMessage(BrokerError):
     """This channel has no such message."""
 
     status = 404
+
+
+class MessagePruned(BrokerError):
+    """This message was pruned: it is no longer here, its history is in the lake."""
+
+    status = 410
+
+    def __init__(self, pruned_at: datetime) -> None:
+        moment = pruned_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        super().__init__(f"This message was pruned at {moment}: it is no longer here, its history is in the lake.")
 
 
 class UnknownJob(BrokerError):

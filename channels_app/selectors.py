@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 
 from broker_project.lib.patterns import PUBLIC_ID, row_id
 from channels_app.errors import (
+    MessagePruned,
     UnknownChannel,
     UnknownConsumer,
     UnknownJob,
@@ -88,9 +89,17 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
     rows = Message.objects.select_related("producer").prefetch_related(*prefetch)
     message = rows.filter(pk__in=keys.values("row_id")).first()
     if message is None:
+        refuse_pruned(keys)
         raise UnknownMessage
     message.channel = channel
     return message
+
+
+def refuse_pruned(keys: QuerySet[MessageKey]) -> None:
+    """Asked after the row was looked for in vain: the key tells what has become of it."""
+    pruned_at = keys.filter(pruned_at__isnull=False).values_list("pruned_at", flat=True).first()
+    if pruned_at is not None:
+        raise MessagePruned(pruned_at)
 
 
 def get_job(consumer: Consumer, public_id: str) -> DeliveryJob:

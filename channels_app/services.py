@@ -8,6 +8,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Field
 from django.db.models.functions import Now
+from django.utils import timezone
 from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
@@ -22,6 +23,7 @@ from channels_app.errors import (
     ConsumerExists,
     InvalidId,
     MessageInFlight,
+    MessagePruned,
     RateMissing,
     UnknownChannel,
 )
@@ -221,7 +223,10 @@ def expunge(*, message: Message, by: str) -> None:
     """Takes the payload out for good and keeps the row; what still waits to be sent is not. Again changes nothing."""
     with transaction.atomic():
         # The message before its jobs: fan-out passes over a locked message, and claims lock jobs only.
-        held = Message.objects.select_for_update().defer("payload").get(pk=message.pk)
+        held = Message.objects.select_for_update().defer("payload").filter(pk=message.pk).first()
+        if held is None:
+            # It was there when it was asked for.
+            raise MessagePruned(timezone.now())
         if held.expunged_at:
             return
         ended = _end_jobs_of(held)

@@ -29,6 +29,7 @@ from dlq_app.errors import (
     PayloadTooLarge,
     PolledByIndex,
     RequeuedTooOften,
+    UnknownLetter,
 )
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter
@@ -145,7 +146,8 @@ def _named(job_ids: Sequence[int], batch: Batch) -> Acted:
 def _hold(job_id: int, content: Content) -> DeadLetter:
     """The message first, as whoever expunges it does; then the job, as everybody who resolves letters does."""
     message = DeliveryJob.objects.filter(pk=job_id).values("message_id")
-    Message.objects.select_for_update().only("pk").get(pk__in=message)
+    if Message.objects.select_for_update().only("pk").filter(pk__in=message).first() is None:
+        raise UnknownLetter
     DeliveryJob.objects.select_for_update().only("pk").get(pk=job_id)
     refusal = _why_not_resolved(job_id) or _why_not_edited(_letter(job_id), content)
     if refusal is not None:
@@ -159,7 +161,9 @@ def _letter(job_id: int) -> DeadLetter:
 
 
 def _why_not_resolved(job_id: int) -> BrokerError | None:
-    job = DeliveryJob.objects.only("status").get(pk=job_id)
+    job = DeliveryJob.objects.only("status").filter(pk=job_id).first()
+    if job is None:
+        return UnknownLetter()
     if job.status != JobStatus.DEAD:
         return NotDead()
     letter = DeadLetter.objects.filter(job_id=job_id).first()

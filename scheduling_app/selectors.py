@@ -6,9 +6,9 @@ from typing import Any
 
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.prepared import fetch
-from channels_app.models import Channel, Message, MessageStatus
+from channels_app.models import Channel, Message, MessageKey, MessageStatus
 from channels_app.origins import Origin
-from channels_app.selectors import message_counts
+from channels_app.selectors import message_counts, refuse_pruned
 from scheduling_app import bulk
 from scheduling_app.errors import UnknownScheduledMessage
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
@@ -106,6 +106,8 @@ def get_scheduled_message(channel: Channel, message_id: str) -> ScheduledMessage
     rows = ScheduledMessage.objects.select_related("producer")
     found = rows.filter(channel=channel, message_id=message_id).first()
     if found is None:
+        # Of one that was dispatched, the key was the message's.
+        refuse_pruned(MessageKey.objects.filter(channel_id=channel.pk, message_id=message_id))
         raise UnknownScheduledMessage
     found.channel = channel
     return found

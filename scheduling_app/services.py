@@ -11,7 +11,7 @@ from channels_app.operations import acts
 from scheduling_app.bells import ring_dispatch
 from scheduling_app.bulk import BulkCancel, BulkReschedule, newest_id
 from scheduling_app.dispatch import Lane, next_due_in
-from scheduling_app.errors import AlreadyCancelled, AlreadyDispatched, SetAside
+from scheduling_app.errors import AlreadyCancelled, AlreadyDispatched, SetAside, UnknownScheduledMessage
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 
 log = structlog.get_logger(__name__)
@@ -77,6 +77,10 @@ def _row(message: ScheduledMessage) -> Any:
 
 def _won(message: ScheduledMessage, moved: int) -> None:
     """Nothing moved: somebody was first, and the row says who."""
-    message.refresh_from_db()
+    try:
+        message.refresh_from_db()
+    except ScheduledMessage.DoesNotExist as error:
+        # One that had ended long ago, pruned since it was asked for.
+        raise UnknownScheduledMessage from error
     if not moved:
         raise LOST[message.status]

@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     memory,
     mixed,
     neighbour,
+    prune,
     publish,
     pull,
     retry,
@@ -38,4 +39,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "pull": pull.run,
     "dead": dead.run,
     "retry": retry.run,
+    "prune": prune.run,
 }

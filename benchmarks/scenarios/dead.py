@@ -45,15 +45,13 @@ def _redrive_alone(bench: Bench) -> Figure:
 
 def _redrive_beside(bench: Bench) -> list[Figure]:
     """The same traffic twice, on channels of its own: alone, and while letters are queued again."""
-    most = next(figure.measured for figure in mixed.run(bench) if "delivered" in figure.what)
-    bench.broker.wipe()
-    per_second = SHARE * (most or 0.0)
+    per_second = moderate(bench)
     paused = _paused_with_letters(bench, bench.size(100_000, 2_000))
     with bench.broker.running(*WORKERS), ThreadPoolExecutor(1) as threads:
-        _traffic(bench, "/ok/warm", per_second, seconds=bench.size(5.0, 1.0))
-        alone, _ = _traffic(bench, "/ok/alone", per_second, seconds=bench.size(20.0, 2.0))
+        traffic(bench, "/ok/warm", per_second, seconds=bench.size(5.0, 1.0))
+        alone, _ = traffic(bench, "/ok/alone", per_second, seconds=bench.size(20.0, 2.0))
         redriven = threads.submit(_redrive, bench, paused)
-        beside, left = _traffic(bench, "/ok/beside", per_second, seconds=bench.size(20.0, 2.0))
+        beside, left = traffic(bench, "/ok/beside", per_second, seconds=bench.size(20.0, 2.0))
         rate = redriven.result()
     return [
         Figure("dead, traffic at 30 % beside a redrive, p99", "ms", beside, alone, "alone", ratio_at_most(2.0)),
@@ -62,7 +60,14 @@ def _redrive_beside(bench: Bench) -> list[Figure]:
     ]
 
 
-def _traffic(bench: Bench, path: str, per_second: float, seconds: float) -> tuple[float, float]:
+def moderate(bench: Bench) -> float:
+    """Messages a second that leave room for something else. What was measured for it is wiped."""
+    most = next(figure.measured for figure in mixed.run(bench) if "delivered" in figure.what)
+    bench.broker.wipe()
+    return SHARE * (most or 0.0)
+
+
+def traffic(bench: Bench, path: str, per_second: float, seconds: float) -> tuple[float, float]:
     """The p99 from publish to receiver, and how many were still waiting when the last was published."""
     broker, channel = bench.broker, bench.broker.channel(k=bench.receiver.url(path))
     loaded = bench.load(channel, per_second=per_second, requests=max(1, int(per_second * seconds)))

@@ -22,6 +22,7 @@ ALWAYS = {
 }
 ON_PUT = {412: "It has changed meanwhile.", 415: "Send JSON or a form."}
 ON_DELETE = {412: "It has changed meanwhile."}
+OF_MESSAGE = {410: "The message was pruned; the lake has its history."}
 
 PAGED = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 100}, description="25 if not given."),
@@ -88,7 +89,8 @@ class ProblemAwareSchema(AutoSchema):
         if operation is None:
             return None
         more = {"PUT": ON_PUT, "DELETE": ON_DELETE}.get(self.method, {}) if self._is_conditional else {}
-        for status, description in {**ALWAYS, **more}.items():
+        of_message = OF_MESSAGE if "{message_id}" in self.path else {}
+        for status, description in {**ALWAYS, **more, **of_message}.items():
             operation["responses"].setdefault(str(status), problem_response(description))
         operation["summary"] = operation.get("description", "").partition(".")[0]
         self._describe_headers(operation["responses"])

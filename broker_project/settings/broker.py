@@ -66,6 +66,13 @@ OPERATIONS_WEBHOOK_URL = readable_webhook(env.str("OPERATIONS_WEBHOOK_URL", ""))
 # The secret that signs them, whsec_ and base64, as consumers have one; none: they are not signed.
 OPERATIONS_WEBHOOK_SECRET = readable_secret(env.str("OPERATIONS_WEBHOOK_SECRET", ""))
 
+# How many days the id of a pruned message stays taken, and answers 410; 0 keeps it for good.
+ID_RETENTION_DAYS = env.int("ID_RETENTION_DAYS", 400)
+# How many days operations that have ended are kept; 0 keeps them.
+OPERATION_RETENTION_DAYS = env.int("OPERATION_RETENTION_DAYS", 0)
+# How many days the admin's log of who did what is kept; 0 keeps it.
+AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", 0)
+
 # Where the lake is: a directory, or any URL that Hadoop knows (s3a://bucket/lake); none: in the data directory.
 LAKE_URL = env.str("LAKE_URL", "")
 # A replica of the database that exports and reports read rows from; none: the database itself.

@@ -78,6 +78,7 @@ CELERY_BEAT_SCHEDULE = {
     "tell of alerts": _every(10, "dlq_app.tell_alerts"),
     "look after reports": _every(10, "reports_app.sweep_reports"),
     "remove old reports": _every(600, "reports_app.remove_old_reports"),
+    "prune what the lake has": _every(60, "reports_app.prune"),
     "fold counters": _every(2, "channels_app.fold_counters"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),

@@ -104,16 +104,20 @@ class Message(Content, models.Model):
 
 
 class MessageKey(models.Model):
-    """A message id, taken once per channel for good: the tombstone that stays when the message is pruned."""
+    """A message id, taken once per channel. When the message is pruned, it stays as the tombstone for a long while."""
 
     pk = models.CompositePrimaryKey("channel_id", "message_id")
     channel_id = models.BigIntegerField()
     message_id = models.CharField(max_length=255, db_collation="C")
     row_id = models.BigIntegerField()
     scheduled = models.BooleanField(db_default=False)
+    # Its message is in the lake and no longer here.
+    pruned_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "message_key"
+        # For the sweep that frees the ids of what was pruned long ago.
+        indexes = [models.Index(fields=["pruned_at"], condition=Q(pruned_at__isnull=False), name="message_key_pruned")]
 
 
 def as_text(value: str) -> str:

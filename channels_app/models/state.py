@@ -27,6 +27,9 @@ class ChannelState(models.Model):
     # Scheduled messages are released up to this moment's worth of the channel's rate.
     released_until = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
+    # How far the pruning of old messages, and of messages for later, has looked; at the end it begins anew.
+    pruned_message = models.BigIntegerField(db_default=0)
+    pruned_scheduled = models.BigIntegerField(db_default=0)
 
     objects = StateManager()
 

@@ -95,7 +95,9 @@ class DeadLetterAdmin(ActingAdmin):
         if not asking.is_number(object_id):
             return None
         messages = Message.objects.annotate(bytes=SIZE).select_related("producer").defer("payload", "producer__token")
-        letters = _named(DeadLetter.objects.all()).prefetch_related(Prefetch("message", messages))
+        # The message sent instead may have been pruned: then it is none.
+        letters = _named(DeadLetter.objects.all()).select_related("edited_message")
+        letters = letters.prefetch_related(Prefetch("message", messages))
         return letters.filter(job_id=int(object_id)).first()
 
     def must_look_at_each(self, rows: EndlessList) -> bool:

@@ -1,0 +1,57 @@
+"""What no channel owns: operations that have ended, the admin's log, and ids of what was pruned long ago.
+
+The oldest first, a batch in a statement; where a number of days is 0, they are kept.
+"""
+
+from django.conf import settings
+from django.db import connection
+
+MOST = 1_000
+
+# Numbered in the order of their time: the first ones are the oldest. Of these, those that have ended.
+_OPERATIONS = """
+WITH first AS MATERIALIZED (
+    SELECT id, finished_at FROM operation ORDER BY id LIMIT %(most)s
+), held AS MATERIALIZED (
+    SELECT o.id FROM first JOIN operation o ON o.id = first.id
+    WHERE first.finished_at < now() - make_interval(days => %(days)s::int) AND o.finished_at IS NOT NULL
+    ORDER BY o.id FOR UPDATE OF o SKIP LOCKED
+)
+DELETE FROM operation o USING held WHERE o.id = held.id
+"""
+_AUDIT = """
+WITH first AS MATERIALIZED (
+    SELECT id, action_time FROM django_admin_log ORDER BY id LIMIT %(most)s
+)
+DELETE FROM django_admin_log l USING first
+WHERE l.id = first.id AND first.action_time < now() - make_interval(days => %(days)s::int)
+"""
+# By the index of tombstones. From then on the id is free.
+_KEYS = """
+WITH held AS MATERIALIZED (
+    SELECT channel_id, message_id FROM message_key WHERE pruned_at < now() - make_interval(days => %(days)s::int)
+    ORDER BY pruned_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
+)
+DELETE FROM message_key key USING held WHERE key.channel_id = held.channel_id AND key.message_id = held.message_id
+"""
+
+
+def remove_operations() -> int:
+    return _remove(_OPERATIONS, settings.OPERATION_RETENTION_DAYS)
+
+
+def remove_audit() -> int:
+    return _remove(_AUDIT, settings.AUDIT_RETENTION_DAYS)
+
+
+def free_ids() -> int:
+    return _remove(_KEYS, settings.ID_RETENTION_DAYS)
+
+
+def _remove(statement: str, days: int) -> int:
+    """A batch; says how many went."""
+    if not days:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"days": days, "most": MOST})
+        return cursor.rowcount
