@@ -12,6 +12,7 @@ from benchmarks.scenarios import (
     deliver,
     hang,
     idle,
+    lake,
     memory,
     mixed,
     neighbour,
@@ -40,4 +41,5 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "dead": dead.run,
     "retry": retry.run,
     "prune": prune.run,
+    "lake": lake.run,
 }

@@ -1,0 +1,136 @@
+"""The lake: a first export, one day more, a report over a month, and what an export costs the traffic beside it."""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+
+from benchmarks import children
+from benchmarks.bench import Bench
+from benchmarks.broker import WORKERS
+from benchmarks.errors import NotMeasured
+from benchmarks.figures import Figure, at_most, ratio_at_most
+from benchmarks.scenarios.dead import moderate, traffic
+from broker_project.cli.surroundings import TOP
+
+DAYS = 30
+JOBS: LiteralString = "SELECT count(*) FROM delivery_job"
+NO_LAKE: LiteralString = "TRUNCATE lake_slice, lake_mark, lake_watermark"
+# Of everybody but us who look.
+LONGEST: LiteralString = """
+SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8 FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+LOOK_SECONDS = 0.2
+
+
+def run(bench: Bench) -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="broker-lake-") as name:
+        beside = _beside(bench, Path(name))
+        bench.broker.wipe()
+        return [*_alone(bench, Path(name)), *beside]
+
+
+def _alone(bench: Bench, directory: Path) -> list[Figure]:
+    """A history that ends with the day before yesterday; then yesterday."""
+    end = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    messages = bench.size(4_200_000, 3_000)
+    bench.broker.database.execute(NO_LAKE)
+    _manage(bench, *_history(messages, DAYS, 1, end - timedelta(days=1)))
+    jobs = bench.broker.value(JOBS)
+    took = _lake(
+        bench,
+        directory / "alone",
+        more=[sys.executable, "manage.py", *_history(messages // DAYS, 1, 2, end), "--add"],
+        start=(end - timedelta(days=DAYS)).isoformat(),
+        end=end.isoformat(),
+    )
+    cold = _cold_report(bench, directory / "alone", end)
+    return [
+        Figure("lake, first export", "jobs/s", jobs / took["first"]),
+        Figure("lake, first export, memory of Spark", "MiB", took["mib"], target=at_most(3 * 1024.0)),
+        Figure("lake, one day more", "s", took["day"], took["first"], "30 days", ratio_at_most(0.1)),
+        Figure("lake, report over 30 days, warm", "s", took["report"], target=at_most(5.0)),
+        Figure("lake, report over 30 days, cold", "s", cold, target=at_most(30.0)),
+    ]
+
+
+def _beside(bench: Bench, directory: Path) -> list[Figure]:
+    """The same traffic twice: alone, and while a history is exported."""
+    per_second = moderate(bench)
+    bench.broker.database.execute(NO_LAKE)
+    _manage(bench, *_history(bench.size(1_000_000, 3_000), DAYS, 1, datetime.now(UTC)))
+    with bench.broker.running(*WORKERS), ThreadPoolExecutor(1) as threads:
+        traffic(bench, "/ok/warm", per_second, seconds=bench.size(5.0, 1.0))
+        alone, _ = traffic(bench, "/ok/alone", per_second, seconds=bench.size(30.0, 2.0))
+        with _longest(bench) as longest:
+            exported = threads.submit(_lake, bench, directory / "beside")
+            beside, left = traffic(bench, "/ok/beside", per_second, seconds=bench.size(30.0, 2.0))
+            exported.result()
+    return [
+        Figure("lake, traffic at 30 % beside an export, p99", "ms", beside, alone, "alone", ratio_at_most(2.0)),
+        Figure("backlog left after the last message beside an export", "messages", left, target=at_most(per_second)),
+        Figure("lake, longest transaction during an export", "s", max(longest), target=at_most(10.0)),
+    ]
+
+
+@contextmanager
+def _longest(bench: Bench) -> Iterator[list[float]]:
+    found, stop = [0.001], threading.Event()
+
+    def look() -> None:
+        with psycopg.connect(bench.broker.plan.urls["DATABASE_URL"], autocommit=True) as connection:
+            while not stop.wait(LOOK_SECONDS):
+                found.append(float((connection.execute(LONGEST).fetchone() or (0.0,))[0]))
+
+    watching = threading.Thread(target=look)
+    watching.start()
+    try:
+        yield found
+    finally:
+        stop.set()
+        watching.join()
+
+
+def _lake(bench: Bench, directory: Path, **told: Any) -> dict[str, float]:
+    asked = {"directory": str(directory / "report"), "more": None, "start": None, "end": None, **told}
+    found: dict[str, float] = children.ask("benchmarks.timers.lake", asked, _surroundings(bench, directory))
+    return found
+
+
+def _cold_report(bench: Bench, directory: Path, end: datetime) -> float:
+    began = time.perf_counter()
+    start = end - timedelta(days=DAYS)
+    words = ["report", "--from", start.isoformat(), "--to", end.isoformat(), "--out", str(directory / "cold")]
+    _run(["-m", "spark_analytics", *words], _surroundings(bench, directory))
+    return time.perf_counter() - began
+
+
+def _surroundings(bench: Bench, directory: Path) -> dict[str, str]:
+    return bench.broker.environment | {"LAKE_URL": str(directory / "lake")}
+
+
+def _history(messages: int, days: int, seed: int, until: datetime) -> list[str]:
+    asked = {"messages": messages, "days": days, "seed": seed, "until": f"{until:%Y-%m-%d}"}
+    return ["make_history", *(f"--{name}={value}" for name, value in asked.items())]
+
+
+def _manage(bench: Bench, *words: str) -> None:
+    _run(["manage.py", *words], bench.broker.environment)
+
+
+def _run(words: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *words], cwd=TOP, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise NotMeasured(f"{' '.join(words)} failed: {done.stderr[-500:]}")
