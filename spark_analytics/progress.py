@@ -32,11 +32,13 @@ class Meter:
         self._done, self._words, self._best = 0, "starting Spark", 0.0
         self._context: SparkContext | None = None
         self._ended = threading.Event()
+        self._stepping = threading.Lock()
 
     def step(self, words: str) -> None:
-        """The one before is done."""
-        self._done += self._words != "starting Spark"
-        self._words = words
+        """One more was done before; steps may come from several threads."""
+        with self._stepping:
+            self._done += self._words != "starting Spark"
+            self._words = words
         self._say()
 
     def watch(self, context: SparkContext) -> None:

@@ -27,8 +27,8 @@ LINT = {
 }
 # What a shell says of a program that a Ctrl-C ended.
 INTERRUPTED = 130
-# By file: what a module starts once, servers and browsers, is started once.
-ALL_TESTS = ["-n", "2", "--dist", "loadfile"]
+# By file: what a module starts once, servers and browsers, is started once. Three, as many tests wait for others.
+ALL_TESTS = ["-n", "3", "--dist", "loadfile", "--durations", "30"]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A real Spark session, once for each process that runs tests, and the address of the tests' database."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from pyspark.sql import SparkSession
 
 from spark_analytics.session import open_session
 from spark_analytics.settings import Settings
+
+# Many small questions: Java's second compiler would cost more than it saves.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")
