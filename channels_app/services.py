@@ -215,6 +215,7 @@ def _default(row: RegistryObject, name: str) -> Any:
     return column.get_default()
 
 
+EXPUNGED = "Its message was expunged: there is nothing left to send. Discard it."
 # An app that keeps a copy of a payload takes it out too, in the same transaction.
 COPIES: list[Callable[[Message], object]] = []
 
@@ -235,17 +236,21 @@ def expunge(*, message: Message, by: str) -> None:
         Message.objects.filter(pk=held.pk).expunge(by=by)
         for take_out in COPIES:
             take_out(held)
-    log.info("message.expunged", channel=message.channel.public_id, id=message.message_id, by=by, jobs_ended=ended)
+    facts = {"channel": message.channel.public_id, "message": message.message_id}
+    log.info("message.expunged", **facts, by=by, jobs_ended=len(ended))
+    if ended:
+        log.warning("delivery.dead", **facts, jobs=ended, reason=Reason.EXPIRED.value, advice=EXPUNGED)
 
 
-def _end_jobs_of(message: Message) -> int:
+def _end_jobs_of(message: Message) -> list[int]:
     """What a consumer has, it has: its acknowledgement is not waited for, which may be days away."""
     jobs = DeliveryJob.objects.filter(message=message)
     held = list(jobs.open().order_by("pk").select_for_update())
     if any(job.status == JobStatus.INFLIGHT and job.received_at is None for job in held):
         raise MessageInFlight
     DeliveryAttempt.objects.bulk_create(_cut_short(job) for job in held if job.status == JobStatus.INFLIGHT)
-    return jobs.expire_open()
+    jobs.expire_open()
+    return [job.pk for job in held]
 
 
 def _cut_short(job: DeliveryJob) -> DeliveryAttempt:

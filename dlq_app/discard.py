@@ -8,16 +8,17 @@ from dlq_app.models.dead_letter import DeadLetterQuerySet
 
 MOST = 1_000
 
-# Jobs are locked first and by id, as by everybody who resolves letters; they stay DEAD.
+# Jobs are locked first and by id, as by everybody who resolves letters; they stay DEAD. A letter that has entered anew
+# meanwhile has another id, and is not meant.
 _DISCARD = """
 WITH chosen AS MATERIALIZED (
     SELECT letter.job_id, letter.id FROM ({letters}) AS letter ORDER BY letter.id LIMIT %s
 ), held AS MATERIALIZED (
-    SELECT j.id FROM delivery_job j JOIN chosen ON chosen.job_id = j.id
+    SELECT j.id, chosen.id AS letter_id FROM delivery_job j JOIN chosen ON chosen.job_id = j.id
     WHERE j.status = 1004 ORDER BY j.id FOR UPDATE OF j
 ), made AS (
     UPDATE dead_letter l SET resolution = 'discarded', resolved_at = now(), resolved_by = %s, note = %s
-    FROM held WHERE l.job_id = held.id AND l.resolution IS NULL RETURNING l.job_id, l.attempts
+    FROM held WHERE l.id = held.letter_id AND l.resolution IS NULL RETURNING l.job_id, l.attempts
 ), told AS (
     INSERT INTO dead_letter_act (job_id, act, attempt, by, note) SELECT job_id, 'discarded', attempts, %s, %s FROM made
 )

@@ -1,13 +1,18 @@
 """Which letters are meant: one description for lists, for acts on many, and for the operations that carry them out."""
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
 
 from dlq_app.models import DeadLetter
 from dlq_app.models.dead_letter import DeadLetterQuerySet
+
+# From a moment on, and before another.
+Window = tuple[datetime | None, datetime | None]
+# A letter may stand behind others of its transaction's last seconds.
+SLACK = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,9 @@ class LetterFilter:
             "reason": self.reason,
             "fingerprint": self.fingerprint,
             "words": SearchQuery(self.words, config="simple") if self.words else None,
-            "entered_at__gte": self.entered_from,
-            "entered_at__lt": self.entered_before,
         }
-        return DeadLetter.objects.open().filter(**{name: value for name, value in named.items() if value is not None})
+        known = {name: value for name, value in named.items() if value is not None}
+        return within(DeadLetter.objects.open().filter(**known), (self.entered_from, self.entered_before))
 
     def as_parameters(self) -> dict[str, Any]:
         """For an operation's row."""
@@ -47,3 +51,21 @@ class LetterFilter:
             name: datetime.fromisoformat(value) if name in times else value for name, value in told.items()
         }
         return cls(**values)
+
+
+def within(letters: DeadLetterQuerySet, window: Window) -> DeadLetterQuerySet:
+    """Ids rise with time: the place of a time among them lets a page be read in their order, whatever is beside it."""
+    since, before = window
+    by_time = DeadLetter.objects.open().values_list("pk", flat=True)
+    if since:
+        last = by_time.filter(entered_at__lt=_moved(since, -SLACK)).order_by("-entered_at").first()
+        letters = letters.filter(entered_at__gte=since, **({"pk__gt": last} if last else {}))
+    if before:
+        first = by_time.filter(entered_at__gte=_moved(before, SLACK)).order_by("entered_at").first()
+        letters = letters.filter(entered_at__lt=before, **({"pk__lt": first} if first else {}))
+    return letters
+
+
+def _moved(at: datetime, by: timedelta) -> datetime:
+    """The ends of time stay where they are."""
+    return at + by if 1 < at.year < 9999 else at

@@ -13,8 +13,9 @@ TURN_LOCK = 7_007 << 40
 
 # Along message_by_channel; whether there is a job is asked by job_by_message, message by message. NOT EXISTS would be
 # planned as a join with all jobs of the consumer: by statistics it has none, but the operation is making them.
-# What waits for fan-out is not missed: it is dispatched in the transaction that makes its jobs. A message is held, as
-# it may be about to be expunged.
+# What waits for fan-out is not missed: it is dispatched in the transaction that makes its jobs. Nor is a letter that
+# was edited and sent again, which is meant for its consumer only, and has no place in the channel's sequence.
+# A message is held, as it may be about to be expunged.
 MISSED = Walk(
     kind="deliver_missed",
     last="SELECT coalesce(max(id), 0) FROM message WHERE channel_id = %(channel_id)s",
@@ -23,13 +24,13 @@ MISSED = Walk(
     WHERE m.channel_id = %(channel_id)s AND m.id >= (low + high + 1) / 2 ORDER BY m.id LIMIT 1
     """,
     looked_at="""
-    SELECT m.id, m.received_at, m.status, m.expunged_at, m.priority, m.partition FROM message m
+    SELECT m.id, m.received_at, m.status, m.sequence, m.expunged_at, m.priority, m.partition FROM message m
     WHERE m.channel_id = %(channel_id)s AND m.id > %(after)s AND m.id <= %(until)s
     ORDER BY m.id LIMIT %(most_looked_at)s
     """,
     found="""
     SELECT l.id, l.id AS message_id, l.received_at AS at, l.priority, l.partition FROM looked_at l
-    WHERE l.status = 101 AND l.expunged_at IS NULL AND l.received_at >= %(from)s::timestamptz
+    WHERE l.status = 101 AND l.sequence IS NOT NULL AND l.expunged_at IS NULL AND l.received_at >= %(from)s::timestamptz
       AND (%(to)s::timestamptz IS NULL OR l.received_at < %(to)s::timestamptz)
       AND (SELECT j.id FROM delivery_job j WHERE j.message_id = l.id AND j.consumer_id = %(consumer_id)s LIMIT 1)
           IS NULL

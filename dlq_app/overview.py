@@ -33,6 +33,11 @@ SELECT open.channel_id, channel.public_id, open.consumer_id, consumer.public_id,
 FROM open JOIN channel ON channel.id = open.channel_id JOIN consumer ON consumer.id = open.consumer_id
 GROUP BY 1, 2, 3, 4 ORDER BY letters DESC, 3 LIMIT {MOST_CONSUMERS}
 """  # noqa: S608
+_TOTALS = f"""
+SELECT open.reason, open.channel_id, channel.public_id, sum(open.count)::bigint AS letters
+FROM ({_OPEN}) AS open JOIN channel ON channel.id = open.channel_id
+GROUP BY GROUPING SETS ((open.reason), (open.channel_id, channel.public_id)) ORDER BY letters DESC, 1, 3
+"""  # noqa: S608
 # By the index on time. The ids of letters rise as they enter.
 _SPANS = f"""
 SELECT counted.count, last.id - first.id + 1
@@ -76,6 +81,21 @@ class Holders:
 
 
 @dataclass(frozen=True)
+class Total:
+    """Open letters of a reason, or of a channel. `key` is what a list is filtered by."""
+
+    name: str
+    key: str | int
+    count: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    reasons: list[Total]
+    channels: list[Total]
+
+
+@dataclass(frozen=True)
 class Span:
     """Open letters that entered in a stretch of time; `is_about`: too many to be counted."""
 
@@ -90,6 +110,17 @@ def holders() -> Holders:
         cursor.execute(_HOLDERS, _counted(LetterFilter()))
         rows = cursor.fetchall()
     return Holders([Holder(*row[:-1]) for row in rows], rows[0][-1] if rows else 0)
+
+
+def totals() -> Totals:
+    """From counters, so of all of them; the biggest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TOTALS, _counted(LetterFilter()))
+        rows = cursor.fetchall()
+    return Totals(
+        reasons=[Total(reason, reason, count) for reason, channel, _, count in rows if channel is None],
+        channels=[Total(name, channel, count) for _, channel, name, count in rows if channel is not None],
+    )
 
 
 def counted(meant: LetterFilter) -> int:

@@ -3,6 +3,7 @@
 A letter whose job dies again meanwhile has a new id behind the last that is meant: each is queued again once.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,14 @@ WHERE (%(channel_id)s::bigint IS NULL OR channel_id = %(channel_id)s::bigint)
 """
 
 
+@dataclass(frozen=True)
+class Ids:
+    """Letters after the one, up to the other."""
+
+    after: int
+    until: int
+
+
 class Redrive:
     name = "redrive"
 
@@ -57,11 +66,14 @@ def begin(
     note: str = "",
     per_second: float | None = None,
     asked: dict[str, Any] | None = None,
+    ids: Ids | None = None,
 ) -> Operation:
-    """`asked`: the filter in the words of whoever asked, for readers of the operation."""
+    """`asked`: the filter in the words of whoever asked, for readers. Of all letters that there are, or of some ids."""
     channel = Channel.objects.filter(pk=chosen.channel_id).first() if chosen.channel_id else None
     told = {"filter": chosen.as_parameters(), "asked": asked or {}, "note": note, "rate_per_second": per_second}
-    return acts.start(kind=Redrive.name, channel=channel, parameters=told, until=_newest_id(), by=by)
+    after = {"after": ids.after} if ids else {}
+    until = ids.until if ids else newest_id()
+    return acts.start(kind=Redrive.name, channel=channel, parameters=told | after, until=until, by=by)
 
 
 def count(chosen: LetterFilter) -> Counted:
@@ -76,13 +88,13 @@ def _meant(operation: Operation) -> LetterFilter:
     return LetterFilter.from_parameters(operation.parameters["filter"])
 
 
-def _newest_id() -> int:
+def newest_id() -> int:
     return DeadLetter.objects.open().order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 def _take(operation: Operation, most: int) -> Step:
     last, until = _last_looked_at(operation), operation.until or 0
-    letters = _meant(operation).letters().filter(pk__gt=operation.cursor, pk__lte=last)
+    letters = _meant(operation).letters().filter(pk__gt=_looked_at(operation), pk__lte=last)
     note = operation.parameters.get("note", "")
     done = requeue(letters, by=operation.asked_by, note=note, most=most, most_times=settings.DLQ_MAX_REPLAYS)
     transaction.on_commit(partial(ring_work, done.work))
@@ -94,6 +106,10 @@ def _take(operation: Operation, most: int) -> Step:
 
 def _last_looked_at(operation: Operation) -> int:
     """Along the index of open letters, which has nothing but their ids."""
-    ahead = DeadLetter.objects.open().filter(pk__gt=operation.cursor, pk__lte=operation.until or 0)
+    ahead = DeadLetter.objects.open().filter(pk__gt=_looked_at(operation), pk__lte=operation.until or 0)
     ids = ahead.order_by("pk").values_list("pk", flat=True)[MOST_LOOKED_AT : MOST_LOOKED_AT + 1]
     return next(iter(ids), operation.until or 0)
+
+
+def _looked_at(operation: Operation) -> int:
+    return max(operation.cursor, operation.parameters.get("after", 0))

@@ -10,19 +10,24 @@ from dlq_app.models.dead_letter import DeadLetterQuerySet
 MOST = 1_000
 
 # What cannot be sent any more stays: its message was expunged, its consumer or channel is gone, it was queued again
-# often enough, or its consumer polls by index and must seek back. Jobs are locked by id, as by everybody;
-# then the letters, for one that was discarded while we waited for its job is not open any more.
+# often enough, or its consumer polls by index and must seek back. Messages are held first, as by whoever expunges them,
+# then jobs by id, as by everybody; then the letters: one that was resolved while we waited for its job is not open any
+# more, and one that has entered anew since has another id, and is not meant.
 _REQUEUE = """
 WITH chosen AS MATERIALIZED (
     SELECT letter.job_id, letter.id FROM ({letters}) AS letter ORDER BY letter.id LIMIT %s
+), kept AS MATERIALIZED (
+    SELECT m.id FROM message m
+    WHERE m.id IN (SELECT j.message_id FROM chosen JOIN delivery_job j ON j.id = chosen.job_id)
+      AND m.expunged_at IS NULL ORDER BY m.id FOR SHARE OF m
 ), held AS MATERIALIZED (
-    SELECT j.id FROM delivery_job j JOIN chosen ON chosen.job_id = j.id
-    WHERE j.status = 1004 ORDER BY j.id FOR UPDATE OF j
+    SELECT j.id, chosen.id AS letter_id FROM chosen JOIN delivery_job j ON j.id = chosen.job_id
+    JOIN kept ON kept.id = j.message_id WHERE j.status = 1004 ORDER BY j.id FOR UPDATE OF j
 ), fit AS MATERIALIZED (
     SELECT j.id, make_interval(secs => c.max_age_seconds) AS age
-    FROM held JOIN delivery_job j ON j.id = held.id JOIN dead_letter l ON l.job_id = j.id
-    JOIN message m ON m.id = j.message_id JOIN consumer k ON k.id = j.consumer_id JOIN channel c ON c.id = j.channel_id
-    WHERE l.resolution IS NULL AND l.times <= %s AND m.expunged_at IS NULL AND k.deleted_at IS NULL
+    FROM held JOIN delivery_job j ON j.id = held.id JOIN dead_letter l ON l.id = held.letter_id
+    JOIN consumer k ON k.id = j.consumer_id JOIN channel c ON c.id = j.channel_id
+    WHERE l.resolution IS NULL AND l.times <= %s AND k.deleted_at IS NULL
       AND c.deleted_at IS NULL AND NOT (k.type = 'pull' AND k.pull_mode = 'index')
     FOR UPDATE OF l
 ), made AS (

@@ -57,9 +57,9 @@ class Acted:
 
 def requeue_all(*, chosen: LetterFilter, by: str, note: str = "") -> Acted:
     """In batches, each a transaction of its own; an operation has the rest. What cannot be sent any more stays."""
-    acted = _in_batches(chosen.letters(), partial(_requeue_some, by=by, note=note))
+    acted, ahead = _in_batches(chosen.letters(), partial(_requeue_some, by=by, note=note))
     if not acted.is_complete:
-        acted = replace(acted, rest=redrive.begin(chosen=chosen, by=by, note=note))
+        acted = replace(acted, rest=redrive.begin(chosen=chosen, by=by, note=note, ids=ahead))
     log.info("dead_letters.requeued", count=acted.moved, left=acted.left, by=by, note=note)
     return acted
 
@@ -79,7 +79,7 @@ def requeue_job(*, job: DeliveryJob, by: str, note: str = "") -> None:
 
 def discard_all(*, letters: DeadLetterQuerySet, by: str, note: str = "") -> Acted:
     """The jobs stay DEAD, and their letters leave all lists and counts."""
-    acted = _in_batches(letters, partial(discard, by=by, note=note, most=MOST))
+    acted, _ = _in_batches(letters, partial(discard, by=by, note=note, most=MOST))
     log.info("dead_letters.discarded", count=acted.moved, by=by, note=note)
     return acted
 
@@ -115,9 +115,12 @@ def edit_and_send(*, job: DeliveryJob, content: Content, by: str, note: str = ""
 Batch = Requeued | Discarded
 
 
-def _in_batches(letters: DeadLetterQuerySet, act: Callable[[DeadLetterQuerySet], Batch]) -> Acted:
-    """All that are open now, the oldest first: what dies again meanwhile has a newer id, and is not meant."""
-    newest = DeadLetter.objects.open().order_by("-pk").values_list("pk", flat=True).first() or 0
+def _in_batches(letters: DeadLetterQuerySet, act: Callable[[DeadLetterQuerySet], Batch]) -> tuple[Acted, redrive.Ids]:
+    """All that are open now, the oldest first: what dies again meanwhile has a newer id, and is not meant.
+
+    Also says which ids were not looked at.
+    """
+    newest = redrive.newest_id()
     deadline, last, acted = time.monotonic() + MOST_SECONDS, 0, Acted()
     while time.monotonic() < deadline:
         batch = act(letters.filter(pk__gt=last, pk__lte=newest))
@@ -126,7 +129,7 @@ def _in_batches(letters: DeadLetterQuerySet, act: Callable[[DeadLetterQuerySet],
         if is_last:
             break
         last = batch.last_id or newest
-    return acted
+    return acted, redrive.Ids(last, newest)
 
 
 def _requeue_some(letters: DeadLetterQuerySet, *, by: str, note: str) -> Requeued:

@@ -60,7 +60,7 @@ SCHEDULER_BATCH_SIZE = env.int("SCHEDULER_BATCH_SIZE", 100)
 # How often a dead letter may be queued again by hand or by a redrive.
 DLQ_MAX_REPLAYS = env.int("DLQ_MAX_REPLAYS", 10)
 # How many days dead letters are kept where the channel does not say; 0 keeps them.
-DEAD_LETTER_RETENTION_DAYS = env.int("DEAD_LETTER_RETENTION_DAYS", 0)
+DEAD_LETTER_RETENTION_DAYS = max(0, env.int("DEAD_LETTER_RETENTION_DAYS", 0))
 # Where alerts about dead letters are posted, under EGRESS_ALLOW as deliveries are; none: they are kept and logged only.
 OPERATIONS_WEBHOOK_URL = readable_webhook(env.str("OPERATIONS_WEBHOOK_URL", ""))
 # The secret that signs them, whsec_ and base64, as consumers have one; none: they are not signed.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
@@ -43,7 +44,8 @@ class ActingAdmin(EndlessListAdmin):
     actions = ("requeue", "discard")
 
     def has_act_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("dlq_app.act_on_deadletter")
+        """Whoever acts sees what on."""
+        return request.user.has_perms(["dlq_app.view_deadletter", "dlq_app.act_on_deadletter"])
 
     def has_clear_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("dlq_app.clear_deadletter")
@@ -60,6 +62,9 @@ class ActingAdmin(EndlessListAdmin):
         """A list takes nothing but acts."""
         if request.method == "POST" and not self.has_act_permission(request):
             raise PermissionDenied
+        if not all(map(is_number, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+            self.message_user(request, GONE, messages.WARNING)
+            return redirect(listed(DeadLetter))
         return super().changelist_view(request, extra_context)
 
     @admin.action(description="Requeue the selected", permissions=["act"])

@@ -11,7 +11,7 @@ from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter, RangeDateTimeFilter
 
 from channels_app.reasons import Reason
-from dlq_app.filters import LetterFilter
+from dlq_app.filters import LetterFilter, Window, within
 from dlq_app.models import DeadLetter
 
 CAUSE, AGE = "cause", "age"
@@ -36,10 +36,6 @@ AGES = (
     ("older", "More than a week"),
 )
 _SECOND = timedelta(seconds=1)
-# A letter's id is taken in the transaction in which it enters, and none is longer than this.
-SLACK = timedelta(minutes=1)
-
-Window = tuple[datetime | None, datetime | None]
 
 
 def age_window(word: str | None, now: datetime) -> Window:
@@ -63,19 +59,6 @@ def _time(asked: Mapping[str, Any], end: str, default: str) -> datetime | None:
         return None
     # What is a little before or after it must be a time as well.
     return at if 1 < at.year < 9999 else None
-
-
-def within(letters: QuerySet[Any], window: Window) -> QuerySet[Any]:
-    """Ids rise with time: the place of a time among them lets a page be read in their order, whatever is beside it."""
-    since, before = window
-    by_time = DeadLetter.objects.open().values_list("pk", flat=True)
-    if since:
-        last = by_time.filter(entered_at__lt=since - SLACK).order_by("-entered_at").first()
-        letters = letters.filter(entered_at__gte=since, **({"pk__gt": last} if last else {}))
-    if before:
-        first = by_time.filter(entered_at__gte=before + SLACK).order_by("entered_at").first()
-        letters = letters.filter(entered_at__lt=before, **({"pk__lt": first} if first else {}))
-    return letters
 
 
 class EnteredFilter(RangeDateTimeFilter):

@@ -29,7 +29,7 @@ class EditForm(NoteForm):
 
     payload = forms.CharField(strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 16, "spellcheck": "false"}))
     content_type = forms.RegexField(
-        r"^[\x21-\x7e][\x20-\x7e]{0,254}$", label="Content type", widget=UnfoldAdminTextInputWidget()
+        r"\A[\x21-\x7e][\x20-\x7e]{0,254}\Z", label="Content type", widget=UnfoldAdminTextInputWidget()
     )
     headers = forms.CharField(
         label="Headers, a line each", required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 4})
@@ -50,9 +50,8 @@ class EditForm(NoteForm):
         return typed if "\r" in (self.text or "") else typed.replace("\r\n", "\n")
 
     def clean_headers(self) -> dict[str, str]:
-        lines = (line for line in self.cleaned_data["headers"].splitlines() if line.strip())
         try:
-            headers = dict(_header(line) for line in lines)
+            headers = _headers(self.cleaned_data["headers"])
             check_size(headers)
         except InvalidHeader as error:
             raise forms.ValidationError(_NOT_LEGAL) from error
@@ -62,15 +61,19 @@ class EditForm(NoteForm):
 
     @property
     def content(self) -> Content:
-        """What was not changed is left as it was."""
+        """What was not changed is left as it was, byte for byte: a browser sends other ends of lines than it got."""
         told = self.cleaned_data
-        changed = set(self.changed_data)
         payload = told.get("payload")
+        was = _headers(self.initial["headers"])
         return Content(
             payload=None if payload in (None, self.text) else str(payload).encode(),
-            content_type=told["content_type"] if "content_type" in changed else None,
-            headers=told["headers"] if "headers" in changed else None,
+            content_type=told["content_type"] if "content_type" in self.changed_data else None,
+            headers=None if told["headers"] == was else told["headers"],
         )
+
+
+def _headers(text: str) -> dict[str, str]:
+    return dict(_header(line) for line in text.splitlines() if line.strip())
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -101,11 +101,14 @@ class DeadLetterAdmin(ActingAdmin):
         return letters.filter(job_id=int(object_id)).first()
 
     def must_look_at_each(self, rows: EndlessList) -> bool:
-        """Each has an index, two together have none: a channel is its consumer's, a reason its cause's."""
+        """Each has an index, two together have none: a channel is its consumer's, a reason its cause's.
+
+        That of words knows no order: a word that few letters have would be looked for among all of them.
+        """
         asked = rows.params
         whose = asked.get(asking.CONSUMER) or asked.get(asking.CHANNEL)
         why = asked.get(asking.CAUSE) or asked.get(asking.REASON)
-        return sum(map(bool, (whose, why, rows.query))) > 1
+        return bool(rows.query) or bool(whose and why)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         wanted = search_term.strip()

@@ -13,7 +13,7 @@ from channels_app.admin.links import listed
 from channels_app.admin.navigation import Page
 from dlq_app import overview
 from dlq_app.admin import alerts
-from dlq_app.admin.asking import AGE, AGES, CAUSE, CHANNEL, CONSUMER
+from dlq_app.admin.asking import AGE, AGES, CAUSE, CHANNEL, CONSUMER, REASON
 from dlq_app.causes import causes
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter, DeadLetterAlert
@@ -22,6 +22,7 @@ VIEW, VIEW_ALERTS = "dlq_app.view_deadletter", "dlq_app.view_deadletteralert"
 OVERVIEW = Page("Overview", "monitoring", "admin:dlq_app_deadletter_overview", VIEW)
 # A bar that is there can be seen, and labels have room on a phone.
 LEAST_PERCENT = 3
+MOST_CHANNELS = 20
 LABEL_EVERY = 4
 
 
@@ -41,12 +42,17 @@ def overview_view(request: HttpRequest) -> HttpResponse:
     growth, ages = overview.growth_and_age(timezone.now())
     found, holders = causes(LetterFilter()), overview.holders()
     raised = alerts.open_alerts()
+    totals = overview.totals()
     shown = {
         "title": "Dead letters: overview",
         "causes": [{"cause": cause, "url": listed(DeadLetter, **{CAUSE: cause.fingerprint})} for cause in found.found],
         "looked_at": None if found.is_complete else found.looked_at,
         "holders": [_holder(holder) for holder in holders.first],
         "most_holders": overview.MOST_CONSUMERS if len(holders.first) == overview.MOST_CONSUMERS else None,
+        "reasons": [{"total": one, "url": listed(DeadLetter, **{REASON: one.key})} for one in totals.reasons],
+        "channels": [
+            {"total": one, "url": listed(DeadLetter, **{CHANNEL: one.key})} for one in totals.channels[:MOST_CHANNELS]
+        ],
         "total": holders.total,
         "growth": [_hour(span, place, _most(growth)) for place, span in enumerate(growth)],
         "grown": _in_all(growth),

@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 
 from broker_project.api.pagination import page
 from broker_project.api.schema import PAGED
+from channels_app.api.permissions import sees_secrets
 from dlq_app import selectors
 from dlq_app.api.permissions import OpensLetters
 from dlq_app.api.queries import FILTERED, read_filter
@@ -41,4 +42,4 @@ class LetterView(APIView):
     @extend_schema(operation_id="getDeadLetter", responses=LetterStoryOut, tags=["dead letters"])
     def get(self, request: Request, job_id: str) -> Response:
         """One dead letter, open or resolved: its message, every try, and all that was done about it."""
-        return Response(LetterStoryOut(selectors.get_letter(job_id)).data)
+        return Response(LetterStoryOut(selectors.get_letter(job_id), context={"secrets": sees_secrets(request)}).data)

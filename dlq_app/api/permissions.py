@@ -51,7 +51,7 @@ def _token(request: Request) -> str | None:
     sent: Any = request.headers.get("X-Broker-Consumer-Token")
     if sent is None and request.method == "POST":
         data: Any = request.data
-        sent = data.get("requeue")
+        sent = next((value for name, value in data.items() if name.lower() == "requeue"), None)
     return sent if isinstance(sent, str) else None
 
 

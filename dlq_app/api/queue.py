@@ -14,6 +14,7 @@ from broker_project.api.problems import CONTENT_TYPE
 from broker_project.api.schema import PAGED
 from broker_project.lib.patterns import TOKEN, whole
 from channels_app.api.jobs import JobStateOut, JobView
+from channels_app.api.permissions import sees_secrets
 from channels_app.api.who import who
 from channels_app.models import Consumer, DeliveryJob
 from channels_app.selectors import get_channel, get_consumer, get_job
@@ -44,7 +45,8 @@ class DeadLetterQueueView(APIView):
     def get(self, request: Request, channel_id: str, consumer_id: str) -> Response:
         """The dead jobs of a consumer, the last to die first."""
         letters = selectors.with_names(selectors.letters_of(_consumer(channel_id, consumer_id)))
-        found = page(request, letters, lambda letter: DeadJobOut(letter).data)
+        context = {"secrets": sees_secrets(request)}
+        found = page(request, letters, lambda letter: DeadJobOut(letter, context=context).data)
         return Response({"deadJobs": found["result"], "pages": found["pages"]})
 
     @extend_schema(

@@ -1,6 +1,7 @@
 """What a dead letter looks like over HTTP."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema_field
 from rest_framework import serializers
@@ -25,6 +26,18 @@ def refusal(description: str) -> OpenApiResponse:
 
 def note() -> Text:
     return Text(required=False, default="", min_length=0, allow_blank=True, max_length=MAX_NOTE)
+
+
+class Endpoint(serializers.CharField):
+    """A callback URL may hold a secret: whoever may not see those sees its scheme and host."""
+
+    def to_representation(self, url: str) -> str:
+        return url if self.context.get("secrets") else _origin(url)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}/…" if parts.hostname else ""
 
 
 class NoteIn(In):
@@ -96,7 +109,7 @@ class LetterStoryOut(LetterOut):
 
     jobStatus = serializers.ChoiceField(choices=JobStatus.names, source="job.status_name")
     listenerName = serializers.CharField(source="consumer.name")
-    listenerEndpoint = serializers.CharField(source="consumer.callback_url")
+    listenerEndpoint = Endpoint(source="consumer.callback_url")
     resolution = serializers.ChoiceField(choices=Resolution.values, allow_null=True)
     resolvedAt = serializers.DateTimeField(source="resolved_at", allow_null=True)
     resolvedBy = serializers.CharField(source="resolved_by", allow_null=True)
@@ -149,7 +162,7 @@ class CausesOut(serializers.Serializer[Causes]):
 
 class DeadJobOut(serializers.Serializer[DeadLetter]):
     id = serializers.CharField(source="job_id")
-    listenerEndpoint = serializers.CharField(source="consumer.callback_url")
+    listenerEndpoint = Endpoint(source="consumer.callback_url")
     listenerName = serializers.CharField(source="consumer.name")
     status = serializers.ChoiceField(choices=JobStatus.names, source="job.status_name")
     statusChangedAt = serializers.DateTimeField(source="job.status_changed_at")

@@ -19,7 +19,7 @@ from dlq_app.requeue import requeue
 from dlq_app.services import edit_and_send
 from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.dlq_app.letters import make_dead
+from tests.dlq_app.letters import die, make_dead
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,3 +115,59 @@ def test_an_edit_and_an_expunge_meet_on_the_message_and_none_waits_for_ever() ->
 
     assert len(refused) == 1
     assert DeadLetter.objects.open().count() == 1
+
+
+def test_a_requeue_holds_the_message_so_that_nothing_empty_is_queued() -> None:
+    letter = make_dead(make_consumer(make_channel()), make_producer())
+    refused: list[BrokerError] = []
+
+    def take_out() -> None:
+        try:
+            expunge(message=letter.message, by="bert")
+        except BrokerError as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=take_out)
+    with transaction.atomic():
+        assert _requeue().moved == 1
+        thread.start()
+        wait_until(lambda: waiting() == 1, 10)
+    thread.join()
+
+    assert not refused
+    assert DeliveryJob.objects.get().status == JobStatus.DEAD
+    assert Message.objects.get().expunged_at
+
+
+@pytest.mark.parametrize("late", [_requeue, _discard])
+def test_a_letter_that_has_entered_anew_meanwhile_is_not_meant(late: Callable[[], Any]) -> None:
+    consumer, producer = make_consumer(make_channel()), make_producer()
+    first, again = make_dead(consumer, producer), make_dead(consumer, producer)
+    moved: list[int] = []
+
+    def act() -> None:
+        try:
+            moved.append(late().moved)
+        finally:
+            connection.close()
+
+    def requeue_and_die() -> None:
+        try:
+            requeue(DeadLetter.objects.filter(pk=again.pk), by="anna", most_times=10)
+            die(DeliveryJob.objects.get(pk=again.job_id))
+        finally:
+            connection.close()
+
+    waits, meanwhile = threading.Thread(target=act), threading.Thread(target=requeue_and_die)
+    with transaction.atomic():
+        DeliveryJob.objects.select_for_update().get(pk=first.job_id)
+        waits.start()
+        wait_until(lambda: waiting() == 1, 10)
+        meanwhile.start()
+        meanwhile.join()
+    waits.join()
+
+    assert moved == [1]
+    assert DeadLetter.objects.open().get().job_id == again.job_id

@@ -1,5 +1,7 @@
 """Acts on dead letters: what goes, what stays, and what is remembered of it."""
 
+from typing import Any
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -106,6 +108,34 @@ def test_counters_are_right_at_each_step_of_a_letters_life(consumer: Consumer, p
     services.discard_jobs(job_ids=[letter.job_id], by="anna")
     assert selectors.letter_counts() == {}
     assert not counts.check().total
+
+
+def test_what_died_again_meanwhile_is_left_to_nobody_s_rest(
+    consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time runs out after the first, which has died again when the operation begins."""
+    for _ in range(3):
+        make_dead(consumer, producer)
+    monkeypatch.setattr(services, "MOST", 1)
+    real = services.requeue
+
+    def until_time_is_over(*letters: Any, **asked: Any) -> Any:
+        done = real(*letters, **asked)
+        monkeypatch.setattr(services, "requeue", real)
+        die(DeliveryJob.objects.get(status=JobStatus.QUEUED))
+        clock.append(services.MOST_SECONDS + 1)
+        return done
+
+    clock = [0.0]
+    monkeypatch.setattr(services, "requeue", until_time_is_over)
+    monkeypatch.setattr(services.time, "monotonic", lambda: clock[-1])
+    acted = services.requeue_all(chosen=LetterFilter(consumer_id=consumer.pk), by="anna")
+    monkeypatch.undo()
+    assert acted.rest is not None
+    runner.run(acted.rest.pk, seconds=5)
+
+    requeued = DeadLetterAct.objects.filter(act="requeued").values_list("job_id", flat=True)
+    assert (len(requeued), len(set(requeued))) == (3, 3)
 
 
 def test_causes_are_grouped_by_fingerprint_the_most_frequent_first(consumer: Consumer, producer: Producer) -> None:
