@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
+from django.db.models import Value
 
 from dlq_app.models import DeadLetter
-from dlq_app.models.dead_letter import DeadLetterQuerySet
+from dlq_app.models.dead_letter import DeadLetterQuerySet, only_words
 
 # From a moment on, and before another.
 Window = tuple[datetime | None, datetime | None]
@@ -34,7 +35,7 @@ class LetterFilter:
             "consumer_id": self.consumer_id,
             "reason": self.reason,
             "fingerprint": self.fingerprint,
-            "words": SearchQuery(self.words, config="simple") if self.words else None,
+            "words": words_asked(self.words) if self.words else None,
         }
         known = {name: value for name, value in named.items() if value is not None}
         return within(DeadLetter.objects.open().filter(**known), (self.entered_from, self.entered_before))
@@ -51,6 +52,10 @@ class LetterFilter:
             name: datetime.fromisoformat(value) if name in times else value for name, value in told.items()
         }
         return cls(**values)
+
+
+def words_asked(text: str) -> SearchQuery:
+    return SearchQuery(only_words(Value(text)), config="simple")
 
 
 def within(letters: DeadLetterQuerySet, window: Window) -> DeadLetterQuerySet:

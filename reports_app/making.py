@@ -61,6 +61,8 @@ def make(report: Report) -> bool:
         # What a run that died has left there.
         shutil.rmtree(report.directory, ignore_errors=True)
         with teller.telling():
+            if report.night:
+                spark.bring_in()
             spark.make(report.asked, report.directory, teller.hear)
         rows.finish()
         log.info("report.done", report=report.public_id)

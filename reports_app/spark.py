@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,3 +19,14 @@ def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
 
     os.environ.setdefault("DATABASE_URL", settings.DATABASE_URL)
     run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])
+
+
+def bring_in() -> None:
+    """The days that are over go into the lake, from where they may be pruned."""
+    from spark_analytics.lake.export import export  # noqa: PLC0415
+    from spark_analytics.session import open_session  # noqa: PLC0415
+    from spark_analytics.settings import from_environment  # noqa: PLC0415
+
+    os.environ.setdefault("DATABASE_URL", settings.DATABASE_URL)
+    for _ in export(open_session(), from_environment(), everything=False, now=datetime.now(UTC)):
+        pass

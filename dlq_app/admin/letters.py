@@ -1,11 +1,11 @@
 """Dead letters: found by cause, consumer, words or time, each with its story, and what can be done about it."""
 
+from copy import copy
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.contrib.admin.views.main import PAGE_VAR
-from django.contrib.postgres.search import SearchQuery
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
@@ -27,6 +27,7 @@ from dlq_app.admin import asking, deeds, story
 from dlq_app.admin.acting_pages import ActingAdmin
 from dlq_app.admin.editing import difference
 from dlq_app.admin.overview_page import OVERVIEW, overview_view
+from dlq_app.filters import words_asked
 from dlq_app.models import DeadLetter, DeadLetterAlert, DeadLetterPolicy
 
 SHOWN_ERROR = 160
@@ -114,7 +115,7 @@ class DeadLetterAdmin(ActingAdmin):
         wanted = search_term.strip()
         if not wanted:
             return queryset, False
-        found = Q(words=SearchQuery(wanted, config="simple"))
+        found = Q(words=words_asked(wanted))
         jobs = _jobs_named(wanted)
         return queryset.filter(found | Q(job_id__in=jobs) if jobs else found), False
 
@@ -149,7 +150,10 @@ class DeadLetterAdmin(ActingAdmin):
             "advice": ADVICE.get(Reason(letter.reason), ""),
             "difference": difference(letter.message, letter.edited_message) if letter.edited_message else "",
         }
-        return super().render_change_form(request, {**context, **shown}, *args, **kwargs)
+        # Links of the page are made by its key, and the key of a letter's page is its job.
+        original = copy(letter)
+        original.pk = letter.job_id
+        return super().render_change_form(request, {**context, **shown, "original": original}, *args, **kwargs)
 
     def _acts_on_one(self, request: HttpRequest, letter: DeadLetter) -> list[Act]:
         links = [Act("All of this cause", "fingerprint", listed(DeadLetter, **{asking.CAUSE: letter.fingerprint}))]

@@ -36,8 +36,14 @@ FILTERED = [
 ]
 
 
+# With what pages and exports are asked by.
+KNOWN = {parameter.name for parameter in FILTERED} | {"page", "limit", "payload"}
+
+
 def read_filter(request: Request) -> LetterFilter:
     asked = request.query_params.dict()
+    if unknown := sorted(asked.keys() - KNOWN):
+        raise InvalidFilter(f"Nothing is filtered by {', '.join(unknown)[:100]}.")
     return LetterFilter(
         **_whose(asked),
         reason=_reason(asked),

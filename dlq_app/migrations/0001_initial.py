@@ -110,7 +110,17 @@ class Migration(migrations.Migration):
                     "words",
                     models.GeneratedField(
                         db_persist=True,
-                        expression=django.contrib.postgres.search.SearchVector("error", config="simple"),
+                        expression=django.contrib.postgres.search.SearchVector(
+                            models.Func(
+                                "error",
+                                models.Value("[^[:alnum:]]+"),
+                                models.Value(" "),
+                                models.Value("g"),
+                                function="regexp_replace",
+                                output_field=models.TextField(),
+                            ),
+                            config="simple",
+                        ),
                         output_field=django.contrib.postgres.search.SearchVectorField(),
                     ),
                 ),

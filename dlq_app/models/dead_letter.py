@@ -9,13 +9,19 @@ from typing import Self
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q, Value
 from django.db.models.functions import Now
 
 from channels_app.models import Channel, Consumer, DeliveryJob, Message
 from channels_app.models.delivery_job import REASONS
 
 OPEN = Q(resolution__isnull=True)
+
+
+def only_words(text: str | Value) -> Func:
+    """Without what stands between them: a part of a host's name, or of a path, is a word too."""
+    between = (Value("[^[:alnum:]]+"), Value(" "), Value("g"))
+    return Func(text, *between, function="regexp_replace", output_field=models.TextField())
 
 
 class LetterStatus(models.IntegerChoices):
@@ -61,7 +67,7 @@ class DeadLetter(models.Model):
     error = models.TextField()
     fingerprint = models.BigIntegerField()
     words = models.GeneratedField(
-        expression=SearchVector("error", config="simple"), output_field=SearchVectorField(), db_persist=True
+        expression=SearchVector(only_words("error"), config="simple"), output_field=SearchVectorField(), db_persist=True
     )
     attempts = models.IntegerField()
     # How often it has entered: what is queued again and again in vain is not queued for ever.

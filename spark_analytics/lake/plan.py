@@ -1,6 +1,6 @@
 """Which slices a run makes: new ones up to the end of yesterday, and those that changed since."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 
 from psycopg import Connection
 
@@ -31,20 +31,22 @@ def pieces(first: int, last: int) -> list[Ids]:
 
 
 def closed(connection: Connection, table: Table, found: list[Ids], today: date) -> list[Ids]:
-    """Without the last piece while rows of today are at its end."""
-    if found and _day_of(connection, table, found[-1].last) >= today:
-        return found[:-1]
-    return found
+    """The last piece ends with the last row of a day that is over."""
+    if not found:
+        return []
+    *whole, tail = found
+    last = _last_before(connection, table, tail, today)
+    return [*whole, Ids(tail.first, last)] if last else whole
 
 
-def _day_of(connection: Connection, table: Table, row_id: int) -> date:
+def _last_before(connection: Connection, table: Table, ids: Ids, today: date) -> int | None:
+    """Rows of today with smaller ids, which are few, come along."""
     day = next(column.sql for column in table.columns if column.name == table.day)
     row = connection.execute(
-        f"SELECT {day} FROM {table.rows} WHERE {table.id_sql} = %s",  # noqa: S608
-        [row_id],
+        f"SELECT max({table.id_sql}) FROM {table.rows} WHERE {table.id_sql} BETWEEN %s AND %s AND {day} < %s",  # noqa: S608
+        [ids.first, ids.last, datetime.combine(today, time(), tzinfo=UTC)],
     ).fetchone()
-    moment: datetime = row[0] if row else datetime.min.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).date()
+    return row[0] if row else None
 
 
 def dirty(live: list[Slice], marks: list[Mark]) -> list[Slice]:

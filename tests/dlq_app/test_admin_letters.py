@@ -351,6 +351,7 @@ def test_headers_and_type_are_edited_beside_a_payload_that_is_no_text(admin_clie
         ({"headers": "no colon"}, "A header is a line"),
         ({"headers": "Host: x"}, "connection"),
         ({"content_type": "\u2603"}, "Enter a valid value"),
+        ({"content_type": "text/plain\n"}, "Enter a valid value"),
     ],
 )
 def test_an_edit_that_is_none_is_asked_for_again(
@@ -359,6 +360,40 @@ def test_an_edit_that_is_none_is_asked_for_again(
     assert told in text_of(edit(admin_client, letter, **typed))
     assert DeadLetter.objects.open().exists()
     assert Message.objects.count() == 1
+
+
+def test_headers_that_nobody_touched_stay_byte_for_byte(admin_client: Client, letter: DeadLetter) -> None:
+    """As a browser sends them: with other ends of lines. One of them is no UTF-8."""
+    Message.objects.update(headers={"X-A": "1", "X-B": "caf\xe9"})
+    headers = "X-A: 1\r\nX-B: café"
+
+    assert "Nothing was changed" in text_of(edit(admin_client, letter, headers=headers))
+    edit(admin_client, letter, headers=headers, payload="other")
+
+    assert Message.objects.exclude(pk=letter.message_id).get().headers == {"X-A": "1", "X-B": "caf\xe9"}
+
+
+def test_what_was_never_a_choice_is_refused_in_words(admin_client: Client, letter: DeadLetter) -> None:
+    for chosen in ("abc", "\0", "9" * 30):
+        forged = admin_client.post(pages(DeadLetter), {"action": "requeue", "_selected_action": chosen}, follow=True)
+        assert "Nothing was done" in said(forged)
+
+
+def test_the_links_of_a_letter_s_page_lead_to_it(admin_client: Client, letter: DeadLetter, producer: Producer) -> None:
+    DeliveryJob.objects.filter(pk=letter.job_id).update(id=letter.job_id + 1000)
+    DeadLetter.objects.filter(pk=letter.pk).update(job_id=letter.job_id + 1000)
+    letter.refresh_from_db()
+
+    text = text_of(admin_client.get(page(letter)))
+
+    assert page(letter, "history") in text
+    assert f"/{letter.pk}/" not in text
+
+
+def test_who_may_not_look_may_not_act(letter: DeadLetter) -> None:
+    client = log_in("act_on_deadletter")
+    assert client.get(page(letter, "edit")).status_code == 403
+    assert client.post(own("redrive"), {"confirmed": "yes"}).status_code == 403
 
 
 def test_who_may_only_look_sees_no_button_and_is_refused(letter: DeadLetter) -> None:

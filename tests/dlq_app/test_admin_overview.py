@@ -116,6 +116,20 @@ def test_the_overview_costs_the_same_however_many_letters(
     assert spent[0] == spent[1] < 10
 
 
+def test_reasons_and_channels_are_counted_in_all(
+    admin_client: Client, consumer: Consumer, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few are looked at for their causes."""
+    monkeypatch.setattr(causes, "LOOKED_AT", 1)
+    dead(consumer, producer, 2, reason="timeout")
+    dead(make_consumer(make_channel("invoices")), producer, 1, reason="dns")
+
+    shown = see(admin_client).context
+
+    assert [(row["total"].name, row["total"].count) for row in shown["reasons"]] == [("timeout", 2), ("dns", 1)]
+    assert [(row["total"].name, row["total"].count) for row in shown["channels"]] == [("orders", 2), ("invoices", 1)]
+
+
 def test_a_resolved_letter_is_in_no_picture(consumer: Consumer, producer: Producer) -> None:
     dead(consumer, producer, 2)
     DeadLetter.objects.update(resolution="discarded", resolved_at=timezone.now())

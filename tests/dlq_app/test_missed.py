@@ -19,11 +19,14 @@ from channels_app.models import (
 from channels_app.operations import acts, runner
 from channels_app.services import expunge
 from dlq_app import pace
+from dlq_app.edit import Content
 from dlq_app.missed import MISSED, DeliverMissed
+from dlq_app.services import edit_and_send
 from dlq_app.walk import Stretch
 from tests.channels_app.messages import dispatch, make_messages
 from tests.channels_app.operations.test_runner import in_threads
 from tests.channels_app.registry import make_channel, make_consumer
+from tests.dlq_app.letters import die
 from tests.dlq_app.operations import Hand, cut_off, ran, with_clock
 
 pytestmark = pytest.mark.django_db
@@ -142,3 +145,15 @@ def test_two_at_once_make_one_job_for_each(late: Consumer) -> None:
 
     assert ran(first).done + ran(second).done == 5
     assert sorted(got(late)) == ["m0", "m1", "m2", "m3", "m4", "m5"]
+
+
+def test_a_letter_that_was_edited_for_another_is_missed_by_nobody(channel: Channel, consumer: Consumer) -> None:
+    make_messages(channel, "m0", received_at=at(0))
+    dispatch(channel)
+    job = DeliveryJob.objects.get()
+    die(job)
+    edit_and_send(job=job, content=Content(payload=b"for one only"), by="anna")
+    late = make_consumer(channel, "late")
+
+    assert ran(begin(late)).done == 1
+    assert got(late) == ["m0"]

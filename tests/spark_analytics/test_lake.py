@@ -18,7 +18,7 @@ import pytest
 from django.utils import timezone
 from pyspark.sql import SparkSession
 
-from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message
+from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message, Producer
 from dlq_app import services
 from dlq_app.filters import LetterFilter
 from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
@@ -92,6 +92,20 @@ def test_today_stays_in_the_database_until_it_is_over(spark: SparkSession, lake:
         today = datetime.now(UTC).date()
         assert len(read.slices(connection, JOB, today - timedelta(days=1), today)) == 1
         assert read.slices(connection, JOB, date(2020, 1, 1), date(2020, 1, 2)) == []
+
+
+def test_a_day_that_is_over_comes_in_though_today_has_begun(lake: Settings, bring: Export) -> None:
+    consumer = make_history()
+    yesterday, now = timezone.now(), timezone.now() + timedelta(days=1)
+    last = DeliveryJob.objects.latest("pk").pk
+    today = make_job(consumer, Producer.objects.get())
+    DeliveryJob.objects.filter(pk=today.pk).update(created_at=now)
+
+    bring(everything=False, now=now)
+
+    assert yesterday.date() < now.date()
+    with psycopg.connect(lake.database_url) as connection:
+        assert read.tail_from(connection, JOB) == last + 1
 
 
 def test_what_is_redriven_is_exported_anew(spark: SparkSession, lake: Settings, bring: Export) -> None:
