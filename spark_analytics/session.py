@@ -1,6 +1,7 @@
 """The Spark session: quiet, in UTC, small enough for a laptop; SPARK_MASTER points it at a cluster."""
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -39,6 +40,8 @@ def open_session(name: str = "broker") -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # It tells of every connection that it closes.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
