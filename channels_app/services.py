@@ -15,6 +15,7 @@ from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condi
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.webhooks import new_secret
+from channels_app.delivery import deaths
 from channels_app.delivery.work import Work
 from channels_app.doorbell import ring_bury, ring_ready, ring_work
 from channels_app.errors import (
@@ -236,10 +237,8 @@ def expunge(*, message: Message, by: str) -> None:
         Message.objects.filter(pk=held.pk).expunge(by=by)
         for take_out in COPIES:
             take_out(held)
-    facts = {"channel": message.channel.public_id, "message": message.message_id}
-    log.info("message.expunged", **facts, by=by, jobs_ended=len(ended))
-    if ended:
-        log.warning("delivery.dead", **facts, jobs=ended, reason=Reason.EXPIRED.value, advice=EXPUNGED)
+    log.info("message.expunged", channel=message.channel.public_id, id=message.message_id, by=by, jobs_ended=len(ended))
+    deaths.tell(ended, Reason.EXPIRED, EXPUNGED)
 
 
 def _end_jobs_of(message: Message) -> list[int]:

@@ -2,14 +2,15 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import Value
+from django.db.models import QuerySet, Value
 
 from dlq_app.models import DeadLetter
 from dlq_app.models.dead_letter import DeadLetterQuerySet, only_words
 
+Letters = TypeVar("Letters", bound=QuerySet[DeadLetter])
 # From a moment on, and before another.
 Window = tuple[datetime | None, datetime | None]
 # A letter may stand behind others of its transaction's last seconds.
@@ -58,7 +59,7 @@ def words_asked(text: str) -> SearchQuery:
     return SearchQuery(only_words(Value(text)), config="simple")
 
 
-def within(letters: DeadLetterQuerySet, window: Window) -> DeadLetterQuerySet:
+def within(letters: Letters, window: Window) -> Letters:
     """Ids rise with time: the place of a time among them lets a page be read in their order, whatever is beside it."""
     since, before = window
     by_time = DeadLetter.objects.open().values_list("pk", flat=True)

@@ -24,7 +24,8 @@ CROSS JOIN LATERAL (SELECT least(
 WHERE oldest.entered_at < now() - make_interval(days => days) ORDER BY c.id
 """
 # The first ones by number, and of these the old ones: by time alone, the rest of the index would be looked through.
-# Locked ones are somebody's who resolves them: they are found the next time.
+# Locked ones are somebody's who resolves them: they are found the next time. One whose job is on its way again stays:
+# if it dies again, its history and how often it has entered still count.
 _REMOVE = """
 WITH first AS MATERIALIZED (
     (SELECT id, entered_at FROM dead_letter
@@ -35,8 +36,8 @@ WITH first AS MATERIALIZED (
      WHERE channel_id BETWEEN %(channel)s::bigint AND %(channel)s::bigint AND resolution IS NOT NULL
      ORDER BY channel_id, id LIMIT %(most)s::bigint)
 ), held AS MATERIALIZED (
-    SELECT l.id, l.job_id FROM dead_letter l JOIN first ON first.id = l.id
-    WHERE first.entered_at < now() - make_interval(days => %(days)s::int)
+    SELECT l.id, l.job_id FROM dead_letter l JOIN first ON first.id = l.id LEFT JOIN delivery_job j ON j.id = l.job_id
+    WHERE first.entered_at < now() - make_interval(days => %(days)s::int) AND (j.status IS NULL OR j.status > 1002)
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED
 ), forgotten AS (
     DELETE FROM dead_letter_act a USING held WHERE a.job_id = held.job_id

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import structlog
 from django.db import connection
 
+from channels_app.delivery import deaths
 from channels_app.delivery.sweeps import MOST, WITH_READY_JOBS
-from channels_app.reasons import ADVICE, Reason
-
-log = structlog.get_logger(__name__)
+from channels_app.reasons import Reason
 
 # Of each consumer and priority only the oldest are looked at: what comes after them is younger. Not of one that polls
 # by index: to it a channel is a log, which has no holes.
@@ -115,5 +113,5 @@ def _repeat(statement: str, parameters: dict[str, Any], reason: Reason) -> int:
             ended = [row[0] for row in cursor.fetchall()]
         if not ended:
             return moved
-        log.warning("delivery.dead", jobs=ended, reason=reason.value, advice=ADVICE[reason])
+        deaths.tell(ended, reason)
         moved += len(ended)

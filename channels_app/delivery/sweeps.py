@@ -1,14 +1,12 @@
 """What brings work back when nobody rang: due retries, leases that ran out. Each drains what there is."""
 
-import structlog
 from django.db import connection, transaction
 
 from broker_project.lib.prepared import fetch
+from channels_app.delivery import deaths
 from channels_app.delivery.work import WHO, Work
 from channels_app.metrics.activity import count_moved
-from channels_app.reasons import ADVICE, Reason
-
-log = structlog.get_logger(__name__)
+from channels_app.reasons import Reason
 
 MOST = 1_000
 POISON_LOSSES = 10
@@ -141,7 +139,7 @@ def _drain(sweep: str, statement: str, parameters: list[int]) -> Work:
         moved, poison, *who = fetch(statement, parameters)[0]
         count_moved(sweep, moved)
         if poison:
-            log.warning("delivery.dead", jobs=poison, reason=Reason.POISON.value, advice=ADVICE[Reason.POISON])
+            deaths.tell(poison, Reason.POISON)
         work |= Work.of(*who)
         if moved < MOST:
             return work

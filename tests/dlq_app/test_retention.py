@@ -46,10 +46,20 @@ def test_resolved_letters_go_too(channel: Channel, consumer: Consumer, producer:
     policies.put(channel, values={"retention_days": 7}, by="anna")
     make_old(consumer, producer, days=8)
     requeue(DeadLetter.objects.all(), by="anna", most_times=10)
+    DeliveryJob.objects.update(status=JobStatus.DELIVERED)
 
     assert retention.remove_old() == 1
     assert kept() == set()
     assert not counts.check().total
+
+
+def test_a_letter_whose_job_is_on_its_way_again_stays(channel: Channel, consumer: Consumer, producer: Producer) -> None:
+    policies.put(channel, values={"retention_days": 7}, by="anna")
+    letter = make_old(consumer, producer, days=8)
+    requeue(DeadLetter.objects.all(), by="anna", most_times=10)
+
+    assert retention.remove_old() == 0
+    assert kept() == {letter.pk}
 
 
 def test_letters_are_kept_where_nobody_says_otherwise(consumer: Consumer, producer: Producer) -> None:

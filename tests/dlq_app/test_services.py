@@ -1,5 +1,6 @@
 """Acts on dead letters: what goes, what stays, and what is remembered of it."""
 
+import time
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from dlq_app.discard import discard
 from dlq_app.errors import AlreadyResolved, NotDead
 from dlq_app.filters import LetterFilter
 from dlq_app.models import DeadLetter, DeadLetterAct, Resolution
+from dlq_app.requeue import requeue
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer
 from tests.dlq_app.letters import die, make_dead
@@ -117,18 +119,17 @@ def test_what_died_again_meanwhile_is_left_to_nobody_s_rest(
     for _ in range(3):
         make_dead(consumer, producer)
     monkeypatch.setattr(services, "MOST", 1)
-    real = services.requeue
 
     def until_time_is_over(*letters: Any, **asked: Any) -> Any:
-        done = real(*letters, **asked)
-        monkeypatch.setattr(services, "requeue", real)
+        done = requeue(*letters, **asked)
+        monkeypatch.setattr(services, "requeue", requeue)
         die(DeliveryJob.objects.get(status=JobStatus.QUEUED))
         clock.append(services.MOST_SECONDS + 1)
         return done
 
     clock = [0.0]
     monkeypatch.setattr(services, "requeue", until_time_is_over)
-    monkeypatch.setattr(services.time, "monotonic", lambda: clock[-1])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[-1])
     acted = services.requeue_all(chosen=LetterFilter(consumer_id=consumer.pk), by="anna")
     monkeypatch.undo()
     assert acted.rest is not None

@@ -14,7 +14,7 @@ from channels_app.delivery.settle import Settled
 from channels_app.models import Consumer, Producer
 from channels_app.pull.expiry import end_unacknowledged
 from channels_app.reasons import ADVICE, Reason
-from channels_app.services import delete
+from channels_app.services import EXPUNGED, delete, expunge
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.delivery.test_turn import target
 from tests.channels_app.pull.held import make_leased
@@ -57,8 +57,25 @@ def test_jobs_that_end_with_their_consumer_are_told_in_a_line_a_batch(consumer: 
         endings.bury_gone()
 
     [line] = [line for line in logs if line["event"] == "delivery.dead"]
-    assert (sorted(line["jobs"]), line["reason"]) == ([job.pk for job in jobs], "consumer_gone")
+    assert (line["jobs"], line["reason"]) == ([job.pk for job in jobs], "consumer_gone")
+    assert (line["channel"], line["consumer"], line["messages"]) == ("orders", "billing", ["m0", "m1"])
     assert line["advice"] == ADVICE[Reason.CONSUMER_GONE]
+
+
+def test_a_job_that_ends_with_its_message_is_told_with_its_context(consumer: Consumer, producer: Producer) -> None:
+    job = make_job(consumer, producer)
+
+    with capture_logs() as logs:
+        expunge(message=job.message, by="anna")
+
+    [line] = [line for line in logs if line["event"] == "delivery.dead"]
+    assert (line["channel"], line["consumer"], line["messages"], line["jobs"]) == (
+        "orders",
+        "billing",
+        ["m0"],
+        [job.pk],
+    )
+    assert (line["reason"], line["advice"]) == ("expired", EXPUNGED)
 
 
 def test_a_job_that_dies_of_an_answer_is_told_with_its_context_and_what_to_do() -> None:
