@@ -1,6 +1,5 @@
 """One run: a session, the roll-ups of the lake and of what is not in it yet, all reports, the page."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,11 +15,10 @@ from spark_analytics.gathered import Gathered, check, gather
 from spark_analytics.progress import Meter, Tell
 from spark_analytics.render import Heading, Result, write
 from spark_analytics.render.values import Row
-from spark_analytics.reports import REPORTS, Report
+from spark_analytics.reports import REPORTS
 from spark_analytics.session import open_session
 from spark_analytics.settings import from_environment
 
-AT_ONCE = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,19 +44,18 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
 
 
 def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> list[Result]:
-    """Several at once: of a small report most of the time is spent on planning it, which is one thread's work."""
     facts = Facts.of(spark, gathered.rollups, gathered.names, asked).kept()
-
-    def result_of(report: Report) -> Result:
-        meter.step(report.TITLE.lower())
-        rows = report.build(facts, asked)
-        return Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
-
+    results = []
     try:
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            return list(threads.map(result_of, REPORTS))
+        for report in REPORTS:
+            meter.step(report.TITLE.lower())
+            rows = report.build(facts, asked)
+            results.append(
+                Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
+            )
     finally:
         facts.release()
+    return results
 
 
 def collected(rows: DataFrame) -> list[Row]:

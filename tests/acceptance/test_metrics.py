@@ -229,7 +229,11 @@ def test_rings_sweeps_queues_and_signs_of_progress_show(engine: Engine, receiver
         "delivery",
         "dispatch",
     }
-    assert {dict(labels)["queue"] for name, labels in found if name == "broker_queue_depth"} == {"dispatch", "delivery"}
+    assert {dict(labels)["queue"] for name, labels in found if name == "broker_queue_depth"} == {
+        "delivery",
+        "dispatch",
+        "reports",
+    }
 
 
 def test_a_message_for_later_is_counted_as_it_waits_and_with_its_lag_when_it_goes(

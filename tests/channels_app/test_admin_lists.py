@@ -97,7 +97,7 @@ def test_the_sidebar_shows_what_one_may_see(admin_client: Client) -> None:
     models = ["Channels", "Consumers", "Producers"]
     models += ["Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
     models += ["Overview", "Dead letters", "Dead letter alerts", "Dead letter policies"]
-    models += ["API keys", "Users", "Groups", "Operations", "Periodic tasks"]
+    models += ["API keys", "Users", "Groups", "Reports", "Operations", "Periodic tasks"]
     assert titles(admin_client) == [*models, *elsewhere]
     assert titles(log_in("view_channel")) == ["Channels", *elsewhere]
 
