@@ -37,6 +37,8 @@ COPY --from=spark-builder /opt/venv /opt/venv
 COPY . .
 # Executors import the reports' code from here.
 ENV PYTHONPATH=/app
+# Understands what Kubernetes starts Spark's pods with; any other command is run as it is.
+ENTRYPOINT ["/app/deploy/spark-entrypoint.sh"]
 
 # The last stage is what a plain `docker build` makes.
 FROM base AS broker

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import plot, results, table
+from benchmarks import plot, results, sizing, table
 from benchmarks.bench import Bench
 from benchmarks.broker import brokers
 from benchmarks.figures import Figure
@@ -60,6 +60,8 @@ def _names(options: argparse.Namespace, now: datetime) -> list[str]:
     """A whole run is kept under its date too; a quick one or a part of one must not pass for it."""
     if options.quick:
         return ["quick"]
+    if options.names == [sizing.SCENARIO]:
+        return [sizing.RESULT]
     return ["partial"] if options.names else ["latest", f"{now:%Y-%m-%d-%H%M}"]
 
 
@@ -67,8 +69,9 @@ def _keep(directory: Path, names: list[str], text: str, figures: list[Figure]) -
     directory.mkdir(parents=True, exist_ok=True)
     for name in names:
         (directory / f"{name}.json").write_text(text)
-    plot.draw(figures, directory / f"{names[0]}.png")
-    print(f"Written to {directory / names[0]}.json and .png")
+    if any(figure.target for figure in figures):
+        plot.draw(figures, directory / f"{names[0]}.png")
+    print(f"Written to {directory / names[0]}.json")
 
 
 if __name__ == "__main__":

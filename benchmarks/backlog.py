@@ -22,6 +22,11 @@ FROM delivery_job WHERE consumer_id = ANY(%(of)s) AND status = 1003
 UNDELIVERED: LiteralString = """
 SELECT count(*) FROM delivery_job WHERE consumer_id = ANY(%(of)s) AND status <> 1003
 """
+# Of one channel with one consumer: not fanned out, and not delivered.
+LEFT: LiteralString = """
+SELECT (SELECT count(*) FROM message WHERE channel_id = %(channel)s AND status = 100)
+     + (SELECT count(*) FROM delivery_job WHERE consumer_id = %(consumer)s AND status IN (1001, 1002))
+"""
 
 
 def fill(bench: Bench, channel: Channel, messages: int) -> None:

@@ -43,7 +43,8 @@ OWN = {
 }
 WIPE: LiteralString = (
     "TRUNCATE message, message_key, scheduled_message, delivery_job, delivery_attempt, counter, counter_delta,"
-    " dead_letter, dead_letter_act, operation, lake_slice, lake_mark, lake_watermark RESTART IDENTITY"
+    " dead_letter, dead_letter_act, operation, lake_slice, lake_mark, lake_watermark, flow, watch_recorded"
+    " RESTART IDENTITY"
 )
 
 

@@ -41,3 +41,18 @@ def running(module: str, told: object = None) -> Iterator[Any]:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@contextmanager
+def under_way(module: str, told: object) -> Iterator[None]:
+    """A program that goes on for as long as the block lasts; what it would say at its own end is not heard."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, json.dumps(told)], cwd=TOP, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield
+        if process.poll() is not None:
+            raise NotMeasured(f"{module} ended before its time.")
+    finally:
+        process.kill()
+        process.wait()

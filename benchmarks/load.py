@@ -16,9 +16,11 @@ from typing import cast
 
 import uvloop
 
+from benchmarks import prepared_dapr
 from benchmarks.percentiles import percentile
 from benchmarks.prepared import batches, batches_for_later, singles, singles_for_later
 
+ACCEPTED = ("201", "204")
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -33,6 +35,8 @@ class Load:
     seconds: float = 3600.0
     per_second: float = 0.0
     batch: int = 0
+    # By which door: broadcast, dapr, or dapr's jobs.
+    door: str = "broadcast"
     # For later: in how many seconds the first is due, and how far apart the others are; a batch is due at once.
     due_in: float = 0.0
     due_every: float = 0.0
@@ -49,7 +53,7 @@ class Loaded:
 
     @property
     def accepted(self) -> int:
-        return self.statuses.get("201", 0)
+        return sum(self.statuses.get(status, 0) for status in ACCEPTED)
 
 
 class Client(asyncio.Protocol):
@@ -73,8 +77,7 @@ class Client(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         end = self._buffer.find(b"\r\n\r\n") + 4
-        length = LENGTH.search(self._buffer) if end >= 4 else None
-        if length and len(self._buffer) >= end + int(length[1]):
+        if end >= 4 and len(self._buffer) >= end + _body_bytes(self._buffer[:end]):
             status, self._buffer = self._buffer[9:12].decode(), b""
             self._run.answered(self, status, time.perf_counter() - self._began)
 
@@ -105,7 +108,7 @@ class Run:
 
     def answered(self, client: Client, status: str, seconds: float) -> None:
         self._statuses[status] += 1
-        if status == "201":
+        if status in ACCEPTED:
             self._took.append(seconds)
         if self._load.per_second or not self._more():
             self._rest(client)
@@ -147,11 +150,21 @@ class Run:
             self._ended.set_result(None)
 
 
+def _body_bytes(head: bytes) -> int:
+    """An answer without a body need not say so."""
+    length = LENGTH.search(head)
+    return int(length[1]) if length else 0
+
+
 async def main(load: Load) -> None:
     print(json.dumps(asdict(await Run(load, _prepared(load)).go())))
 
 
 def _prepared(load: Load) -> Iterator[bytes]:
+    if load.door == "jobs":
+        return prepared_dapr.jobs()
+    if load.door == "dapr":
+        return prepared_dapr.bulks(load.channel, load.batch) if load.batch else prepared_dapr.events(load.channel)
     first_due = time.time() + load.due_in
     if load.batch and load.due_in:
         return batches_for_later(load.channel, load.batch, load.requests, first_due)

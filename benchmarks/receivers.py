@@ -18,6 +18,11 @@ class Received:
     def count(self) -> int:
         return len(self.at)
 
+    def sent_between(self, began: float, ended: float) -> list[float]:
+        """How long those were under way that were sent then, in ms."""
+        both = zip(self.at, self.under_way_ms, strict=True)
+        return [took for at, took in both if began <= at - took / 1000 <= ended]
+
 
 @dataclass(frozen=True)
 class Receiver:

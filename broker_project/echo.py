@@ -19,7 +19,8 @@ import uvicorn
 
 KEPT = 100
 MAX_BODY_BYTES = 1024 * 1024
-SHOWN_CHARACTERS = 200
+# A line of the log is short; the page has room for a CloudEvent.
+LOGGED_CHARACTERS, SHOWN_CHARACTERS = 200, 2_000
 LONGEST_DELAY_SECONDS = 60.0
 
 Scope = dict[str, Any]
@@ -51,7 +52,8 @@ class Delivery:
     body: str
 
     def __str__(self) -> str:
-        return f"{self.method} {self.path} {self.message_id} of {self.channel}, {self.content_type}: {self.body}"
+        said = self.body[:LOGGED_CHARACTERS]
+        return f"{self.method} {self.path} {self.message_id} of {self.channel}, {self.content_type}: {said}"
 
 
 class Echo:

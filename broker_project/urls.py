@@ -23,4 +23,5 @@ urlpatterns = [
     path("", include("channels_app.api.urls")),
     path("", include("scheduling_app.api.urls")),
     path("", include("dlq_app.api.policy_urls")),
+    path("", include("watch_app.api.urls")),
 ]

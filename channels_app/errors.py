@@ -1,6 +1,7 @@
 """The refusals of this app; each docstring is what the caller is told."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from broker_project.lib.errors import BrokerError
 
@@ -34,9 +35,11 @@ class MessagePruned(BrokerError):
 
     status = 410
 
-    def __init__(self, pruned_at: datetime) -> None:
+    def __init__(self, pruned_at: datetime, *, lake: dict[str, Any] | None) -> None:
+        """`lake`: where in it, if it can be said."""
         moment = pruned_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         super().__init__(f"This message was pruned at {moment}: it is no longer here, its history is in the lake.")
+        self.members = {"lake": lake} if lake else {}
 
 
 class UnknownJob(BrokerError):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -40,18 +41,32 @@ async def known_consumer(channel_id: int, public_id: str) -> Entry | None:
     return await _known(public_id, key, lambda: registry().consumer(channel_id, public_id))
 
 
+async def known_other(*key: Hashable, load: Callable[[], Any]) -> Any:
+    """What another app keeps in the registry."""
+    reliable, value = registry().at_hand(*key)
+    return value if reliable else await in_thread(lambda: registry().other(*key, load=load))
+
+
+async def in_thread(ask: Callable[[], Any]) -> Any:
+    """Asks the database, for the event loop."""
+    return await asked_by(_threads(), ask)
+
+
+async def asked_by(threads: ThreadPoolExecutor, ask: Callable[[], Any]) -> Any:
+    """The same, by threads that somebody has for it."""
+    if _away.is_set():
+        raise StorageAway
+    return await asyncio.get_running_loop().run_in_executor(threads, _asked, ask)
+
+
 async def _known(public_id: str, key: tuple[Hashable, ...], ask: Callable[[], Entry | None]) -> Entry | None:
     if not PUBLIC_ID.fullmatch(public_id):
         return None
     reliable, entry = registry().at_hand(*key)
-    if reliable:
-        return entry
-    if _away.is_set():
-        raise StorageAway
-    return await asyncio.get_running_loop().run_in_executor(_threads(), _asked, ask)
+    return entry if reliable else await in_thread(ask)
 
 
-def _asked(ask: Callable[[], Entry | None]) -> Entry | None:
+def _asked(ask: Callable[[], Any]) -> Any:
     close_old_connections()
     try:
         return ask()

@@ -38,7 +38,7 @@ ADVICE: dict[Reason, str] = {
     Reason.EGRESS_DENIED: "Its address is not public: allow it in EGRESS_ALLOW or change callbackUrl, then requeue.",
     Reason.ACK_TIMEOUT: "The consumer took it and never acknowledged: check its workers or raise ackTimeoutSeconds.",
     Reason.NACKED: "The consumer said that it failed: read its error, mend the cause, then requeue.",
-    Reason.EXPIRED: "It waited longer than maxAgeSeconds: see what held it up, then requeue if it is still wanted.",
+    Reason.EXPIRED: "It waited past maxAgeSeconds or its ttl: see what held it up, then requeue if it is still wanted.",
     Reason.POISON: "Whoever takes it dies of it: look at its payload before you requeue it; edit or discard it.",
     Reason.WORKER_LOST: "A worker was lost while it sent it: see the log of the workers, then requeue.",
     Reason.CONSUMER_GONE: "Its consumer was deleted: discard it.",

@@ -31,6 +31,7 @@ _OF_A_CHANNEL = (
     "partitions",
     "delayed_messaging",
     "spread_seconds",
+    "answers",
 )
 
 
@@ -46,6 +47,7 @@ class Entry:
     partitions: int = 1
     delayed_messaging: bool = True
     spread_seconds: float | None = None
+    answers: str = ""
     # Of a consumer only: how it gets its jobs (push, lease, index), whether it acknowledges each of them, for how long
     # it has them, and how many at most.
     mode: str = ""
@@ -85,9 +87,23 @@ class Registry:
         """The id of the live key with this text."""
         digest = hash_key(text)
         rows = ApiKey.objects.live().filter(hash=digest).values_list("pk", flat=True)
-        return self._known(("api_key", digest), rows.first)
+        return self.proven("api_key", digest, load=rows.first)
 
-    def at_hand(self, *key: Hashable) -> tuple[bool, Entry | None]:
+    def other(self, *key: Hashable, load: Callable[[], Any]) -> Any:
+        """What another app keeps here: a trigger on its table raises the version too."""
+        return self._known(key, load)
+
+    def proven(self, *key: Hashable, load: Callable[[], Any]) -> Any:
+        """The same, but that there is none is not remembered: a stranger can make up any number of keys."""
+        version, entries = self._refresh(), self._entries
+        if key in entries:
+            return entries[key]
+        value = load()
+        if value is not None:
+            self._keep(version, key, value)
+        return value
+
+    def at_hand(self, *key: Hashable) -> tuple[bool, Any]:
         """What is known without asking anybody, and whether that is to be relied on: for the event loop."""
         fresh = time.monotonic() - self._read_at < self._max_age_seconds
         entries = self._entries
@@ -102,11 +118,14 @@ class Registry:
         if key in entries:
             return entries[key]
         value = load()
+        self._keep(version, key, value)
+        return value
+
+    def _keep(self, version: int, key: Hashable, value: Any) -> None:
         with self._lock:
             # Read under an older version: good for this request, not worth keeping.
             if version == self._version and len(self._entries) < MOST_ENTRIES:
                 self._entries[key] = value
-        return value
 
     def _refresh(self) -> int:
         if time.monotonic() - self._read_at < self._max_age_seconds:
@@ -135,6 +154,7 @@ def _channel(public_id: str) -> Entry | None:
         partitions=row.partitions,
         delayed_messaging=row.delayed_messaging,
         spread_seconds=row.spread_seconds,
+        answers=row.answers,
     )
 
 

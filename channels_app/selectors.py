@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 
 from broker_project.lib.patterns import PUBLIC_ID, row_id
 from channels_app.errors import (
-    MessagePruned,
     UnknownChannel,
     UnknownConsumer,
     UnknownJob,
@@ -29,6 +28,7 @@ from channels_app.models import (
     Operation,
     Producer,
 )
+from channels_app.tombstones import refuse_pruned
 
 # What is folded and what is not yet, together: exact after every commit, and as small as the registry.
 _JOB_COUNTS = """
@@ -93,13 +93,6 @@ def get_message(channel: Channel, message_id: str, *, prefetch: Sequence[Any] = 
         raise UnknownMessage
     message.channel = channel
     return message
-
-
-def refuse_pruned(keys: QuerySet[MessageKey]) -> None:
-    """Asked after the row was looked for in vain: the key tells what has become of it."""
-    pruned_at = keys.filter(pruned_at__isnull=False).values_list("pruned_at", flat=True).first()
-    if pruned_at is not None:
-        raise MessagePruned(pruned_at)
 
 
 def get_job(consumer: Consumer, public_id: str) -> DeliveryJob:

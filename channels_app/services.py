@@ -1,6 +1,7 @@
 """The front doors for acts on channels, producers and consumers."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -8,7 +9,6 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Field
 from django.db.models.functions import Now
-from django.utils import timezone
 from psycopg.errors import UniqueViolation
 
 from broker_project.lib.conditions import AlreadyExists, ChangedMeanwhile, Condition, PreconditionMissing
@@ -24,9 +24,9 @@ from channels_app.errors import (
     ConsumerExists,
     InvalidId,
     MessageInFlight,
-    MessagePruned,
     RateMissing,
     UnknownChannel,
+    UnknownMessage,
 )
 from channels_app.models import (
     Channel,
@@ -37,7 +37,9 @@ from channels_app.models import (
     DeliveryJob,
     JobStatus,
     Message,
+    MessageKey,
     MessageStatus,
+    Producer,
     RegistryVersion,
 )
 from channels_app.models.consumer import ConsumerType
@@ -46,6 +48,7 @@ from channels_app.models.state import StateQuerySet
 from channels_app.pull import devices
 from channels_app.pull.index import start
 from channels_app.reasons import Reason
+from channels_app.tombstones import refuse_pruned
 
 log = structlog.get_logger(__name__)
 
@@ -73,10 +76,20 @@ def put(fresh: Object, *, values: Values, condition: Condition) -> tuple[Object,
 
 def create(fresh: Channel | Consumer, *, values: Values) -> Channel | Consumer:
     """Only if there is none with its id."""
+    if not PUBLIC_ID.fullmatch(fresh.public_id):
+        raise InvalidId
     taken = ChannelExists if isinstance(fresh, Channel) else ConsumerExists
     if siblings(fresh).named(fresh.public_id).exists():
         raise taken
     return _create(fresh, values, taken)
+
+
+def ensure_producer(public_id: str) -> Producer:
+    """For a door whose callers name none. Made when missing; of those who look at the same time, by one."""
+    with suppress(AlreadyExists):
+        return put(Producer(public_id=public_id), values={}, condition=Condition(only_new=True))[0]
+    found: Producer = Producer.objects.named(public_id).get()
+    return found
 
 
 def delete(row: RegistryObject, *, condition: Condition) -> None:
@@ -228,7 +241,8 @@ def expunge(*, message: Message, by: str) -> None:
         held = Message.objects.select_for_update().defer("payload").filter(pk=message.pk).first()
         if held is None:
             # It was there when it was asked for.
-            raise MessagePruned(timezone.now())
+            refuse_pruned(MessageKey.objects.filter(channel_id=message.channel_id, message_id=message.message_id))
+            raise UnknownMessage
         if held.expunged_at:
             return
         ended = _end_jobs_of(held)

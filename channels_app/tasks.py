@@ -7,9 +7,12 @@ import psycopg
 from celery import shared_task
 from celery.signals import task_postrun, worker_ready, worker_shutdown
 from django.db import OperationalError
+from django.utils import timezone
 from psycopg_pool import PoolTimeout
 
 from broker_project.lib.pg_lock import only_one
+from channels_app.alerts import telling, watching
+from channels_app.alerts.watchdog import start_watchdog
 from channels_app.delivery import endings, fanout, sweeps
 from channels_app.delivery.courier import Ended
 from channels_app.delivery_loop import delivery_loop, stop_delivery_loop
@@ -174,6 +177,18 @@ def run_operations() -> None:
         ring_operation(operation_id)
 
 
+@shared_task(name="channels_app.watch_alerts", **RETRIED)
+def watch_alerts() -> None:
+    """Begins and ends alerts. Others tell of them: a webhook that hangs holds up no sweep."""
+    watching.watch(timezone.now())
+
+
+@shared_task(name="channels_app.tell_alerts", **RETRIED)
+def tell_alerts() -> None:
+    """In a delivery worker, whose threads are for waiting."""
+    telling.tell()
+
+
 @shared_task(name="channels_app.fold_counters", **RETRIED)
 def fold_counters() -> None:
     sweeps.fold_counters()
@@ -200,6 +215,11 @@ def open_loop(sender: Any, **_kwargs: Any) -> None:
     """Before the first ring: a message due right after a start need not wait for it."""
     if "delivery" in sender.app.amqp.queues.consume_from:
         delivery_loop()
+
+
+@worker_ready.connect
+def watch_when_nobody_does(**_kwargs: Any) -> None:
+    start_watchdog()
 
 
 @worker_shutdown.connect

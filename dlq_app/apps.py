@@ -13,11 +13,13 @@ class DeadLettersConfig(AppConfig):
     verbose_name = "Dead letters"
 
     def ready(self) -> None:
-        """Counters are checked, and long acts run, with the core's own."""
+        """Counters are checked, long acts run and alerts are watched for with the core's own."""
         # Not before the apps are loaded.
         from channels_app import counts  # noqa: PLC0415
-        from channels_app.models import CounterKind  # noqa: PLC0415
+        from channels_app.alerts import sources  # noqa: PLC0415
+        from channels_app.models import AlertKind, CounterKind  # noqa: PLC0415
         from channels_app.operations import kinds  # noqa: PLC0415
+        from dlq_app import alerts  # noqa: PLC0415
         from dlq_app.missed import DeliverMissed  # noqa: PLC0415
         from dlq_app.models.dead_letter import LetterStatus  # noqa: PLC0415
         from dlq_app.redrive import Redrive  # noqa: PLC0415
@@ -27,3 +29,5 @@ class DeadLettersConfig(AppConfig):
         counts.NAMES[CounterKind.DEAD_LETTER] = LetterStatus
         for kind in (Redrive(), Replay(), DeliverMissed()):
             kinds.register(kind)
+        sources.RULES.append(alerts.policy_rules)
+        sources.MEASURES |= {AlertKind.DEPTH: alerts.depth, AlertKind.AGE: alerts.age}

@@ -38,12 +38,14 @@ MISSED = Walk(
     """,
     made="""
     kept AS MATERIALIZED (
-        SELECT m.id FROM found JOIN message m ON m.id = found.id
+        SELECT m.id, m.received_at + make_interval(secs => m.ttl_seconds) AS ends_at
+        FROM found JOIN message m ON m.id = found.id
         WHERE m.expunged_at IS NULL ORDER BY m.id FOR SHARE OF m
     ), made AS (
-        INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, expires_at)
+        INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, expires_at, has_ttl)
         SELECT found.id, c.id, k.id, found.priority, found.partition,
-               now() + make_interval(secs => c.max_age_seconds)
+               least(now() + make_interval(secs => c.max_age_seconds), kept.ends_at),
+               nullif(kept.ends_at IS NOT NULL, false)
         FROM found JOIN kept ON kept.id = found.id CROSS JOIN consumer k JOIN channel c ON c.id = k.channel_id
         WHERE k.id = %(consumer_id)s AND k.deleted_at IS NULL AND c.deleted_at IS NULL
           AND NOT (k.type = 'pull' AND k.pull_mode = 'index')

@@ -1,6 +1,7 @@
 """Letters that are older than their channel wants them kept: removed with their history; the job stays DEAD."""
 
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 
@@ -9,6 +10,8 @@ from broker_project.lib.prepared import fetch
 MOST = 1_000
 # Others wait for the thread; the next sweep goes on.
 SWEEP_SECONDS = 5.0
+# An app that takes acts elsewhere says which was the last; None: it takes none. Letters with later acts wait for it.
+TAKEN_UNTIL: list[Callable[[], int | None]] = []
 
 # Letters are numbered as they enter: the first of a channel is the oldest, and one probe tells whether it must go.
 # BETWEEN, in the order of the index: for an equal sign the planner may walk along the letters of all channels.
@@ -38,6 +41,8 @@ WITH first AS MATERIALIZED (
 ), held AS MATERIALIZED (
     SELECT l.id, l.job_id FROM dead_letter l JOIN first ON first.id = l.id LEFT JOIN delivery_job j ON j.id = l.job_id
     WHERE first.entered_at < now() - make_interval(days => %(days)s::int) AND (j.status IS NULL OR j.status > 1002)
+      AND (%(until)s::bigint IS NULL
+           OR NOT EXISTS (SELECT FROM dead_letter_act a WHERE a.job_id = l.job_id AND a.id > %(until)s::bigint))
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED
 ), forgotten AS (
     DELETE FROM dead_letter_act a USING held WHERE a.job_id = held.job_id
@@ -56,8 +61,14 @@ def remove_old() -> int:
 def _remove_from(channel_id: int, days: int, deadline: float) -> int:
     removed = 0
     while time.monotonic() < deadline:
-        rows = fetch(_REMOVE, {"channel": channel_id, "days": days, "most": MOST})
+        rows = fetch(_REMOVE, {"channel": channel_id, "days": days, "most": MOST, "until": _taken_until()})
         removed += len(rows)
         if len(rows) < MOST:
             break
     return removed
+
+
+def _taken_until() -> int | None:
+    """By everybody who takes any."""
+    told = [last for ask in TAKEN_UNTIL if (last := ask()) is not None]
+    return min(told, default=None)

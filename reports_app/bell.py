@@ -3,7 +3,12 @@
 from channels_app.doorbell import Bell, doorbell
 
 MAKE = Bell("reports_app.make_report")
+EXPORT = Bell("reports_app.export_night")
 
 
 def ring_report() -> None:
     doorbell().ring(MAKE)
+
+
+def ring_export() -> None:
+    doorbell().ring(EXPORT)

@@ -3,22 +3,22 @@
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.models.functions import Now
 
 from channels_app.models import Progress
-from reports_app import spark
+from reports_app import night, spark
 from reports_app.models import Report
+from reports_app.night import SIGN_SECONDS, try_to
 
 log = structlog.get_logger(__name__)
 
-SIGN_SECONDS = 5.0
 WORKER = "reports"
 
 
@@ -34,6 +34,10 @@ class Teller:
     def hear(self, share: float, stage: str) -> None:
         self._share, self._stage = share, stage
 
+    def hear_half(self, half: int) -> spark.Hear:
+        """The first or the second of a run that is made of two."""
+        return lambda share, stage: self.hear((half + share) / 2, stage)
+
     @contextmanager
     def telling(self) -> Iterator[None]:
         self._thread.start()
@@ -46,7 +50,7 @@ class Teller:
     def _work(self) -> None:
         try:
             while not self._ended.wait(1.0):
-                _try_to(lambda: self._rows.advance(share=self._share, stage=self._stage))
+                try_to(lambda: self._rows.advance(share=self._share, stage=self._stage))
         finally:
             connection.close()
 
@@ -61,15 +65,22 @@ def make(report: Report) -> bool:
         # What a run that died has left there.
         shutil.rmtree(report.directory, ignore_errors=True)
         with teller.telling():
-            if report.night:
-                spark.bring_in()
-            spark.make(report.asked, report.directory, teller.hear)
+            _run(report, teller)
         rows.finish()
         log.info("report.done", report=report.public_id)
     except Exception as error:  # whatever it is, somebody must see it
         log.exception("report.failed", report=report.public_id)
         rows.fail(_told(error))
     return True
+
+
+def _run(report: Report, teller: Teller) -> None:
+    """That of a night begins with the export."""
+    hear: spark.Hear = teller.hear
+    if report.night:
+        night.export(teller.hear_half(0))
+        hear = teller.hear_half(1)
+    spark.make(report.asked, report.directory, hear)
 
 
 def _told(error: Exception) -> str:
@@ -89,14 +100,5 @@ def keep_showing() -> None:
 
 def _show() -> None:
     while True:
-        _try_to(lambda: Progress.objects.mark(WORKER))
+        try_to(lambda: Progress.objects.mark(WORKER))
         time.sleep(SIGN_SECONDS)
-
-
-def _try_to(write: Callable[[], object]) -> None:
-    try:
-        write()
-    except DatabaseError as error:
-        # Away for a moment. The next sign opens a new connection.
-        log.warning("report.cannot_tell", error=type(error).__name__)
-        connection.close()

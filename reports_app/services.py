@@ -7,9 +7,10 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from channels_app.models import Channel
+from reports_app import night as nights
 from reports_app.bell import ring_report
 from reports_app.errors import BadReport, ReportUnderWay
 from reports_app.models import Report
@@ -54,14 +55,20 @@ def ask_again(*, report: Report, by: str) -> None:
 
 def ask_nightly(now: datetime) -> Report | None:
     """Of the last whole day, compared with the one before: once a night, whoever sweeps."""
-    at = settings.REPORT_NIGHTLY_AT
-    begins = datetime.combine(now.date(), time.fromisoformat(at), tzinfo=UTC) if at else None
-    if begins is None or not begins <= now < begins + NIGHT_LASTS:
+    begins = nights.begin(now)
+    if begins is None or now >= begins + NIGHT_LASTS:
         return None
-    if Report.objects.filter(night=now.date()).exists():
+    if Report.objects.filter(night=begins.date()).exists():
         return None
-    midnight = datetime.combine(now.date(), time(), tzinfo=UTC)
-    return ask_for(start=midnight - timedelta(days=1), end=midnight, compare=True, by=NIGHT, night=now.date())
+    midnight = datetime.combine(begins.date(), time(), tzinfo=UTC)
+    try:
+        with transaction.atomic():
+            return ask_for(
+                start=midnight - timedelta(days=1), end=midnight, compare=True, by=NIGHT, night=begins.date()
+            )
+    except IntegrityError:
+        # Another beat has asked in the meantime.
+        return None
 
 
 def remove_old() -> int:

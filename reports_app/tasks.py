@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from channels_app.doorbell import doorbell
 from channels_app.tasks import RETRIED
-from reports_app import making, services
-from reports_app.bell import MAKE, ring_report
+from reports_app import making, night, services
+from reports_app.bell import EXPORT, MAKE, ring_export, ring_report
 from reports_app.models import Report
 
 
@@ -22,13 +22,24 @@ def make_report() -> None:
         ring_report()
 
 
+@shared_task(name="reports_app.export_night", **RETRIED)
+def export_night() -> None:
+    """Again, if that of the nightly report failed."""
+    doorbell().answer(EXPORT)
+    if night.export_is_due(timezone.now()):
+        night.export(lambda _share, _stage: None)
+
+
 @shared_task(name="reports_app.sweep_reports", **RETRIED)
 def sweep_reports() -> None:
     """What a lost worker left is failed; what nobody rang for is rung for, if there is a worker to hear it."""
     Report.objects.fail_lost()
     if not making.has_worker():
         return
-    services.ask_nightly(timezone.now())
+    now = timezone.now()
+    services.ask_nightly(now)
+    if night.export_is_due(now):
+        ring_export()
     if Report.objects.queued().exists() and not Report.objects.running().exists():
         ring_report()
 

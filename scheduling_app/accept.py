@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection, Rollback
 
@@ -18,9 +18,10 @@ WITH arrived AS MATERIALIZED (
     SELECT nextval('scheduled_message_id_seq'::regclass) AS id, item.*
     FROM unnest(
         %(channels)s, %(producers)s, %(message_ids)s, %(payloads)s, %(content_types)s, %(priorities)s, %(headers)s,
-        %(partitions)s, %(asked)s, %(due)s
+        %(partitions)s, %(asked)s, %(due)s, %(ttls)s, %(daprs)s
     ) WITH ORDINALITY AS item
-        (channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, asked, due, place)
+        (channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, asked, due, ttl,
+         dapr, place)
     ORDER BY place
 ), taken AS (
     INSERT INTO message_key (channel_id, message_id, row_id, scheduled)
@@ -29,11 +30,12 @@ WITH arrived AS MATERIALIZED (
 ), stored AS (
     INSERT INTO scheduled_message
         (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, scheduled_for,
-         due_at)
+         due_at, ttl_seconds, dapr)
     OVERRIDING SYSTEM VALUE
     SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, partition,
            'epoch'::timestamptz + asked / 1000000 * interval '1 second' + asked %% 1000000 * interval '1 microsecond',
-           'epoch'::timestamptz + due / 1000000 * interval '1 second' + due %% 1000000 * interval '1 microsecond'
+           'epoch'::timestamptz + due / 1000000 * interval '1 second' + due %% 1000000 * interval '1 microsecond',
+           nullif(ttl, 0), nullif(dapr, '')::jsonb
     FROM arrived JOIN taken ON taken.row_id = arrived.id
     RETURNING id
 )
@@ -57,11 +59,16 @@ class Times(NamedTuple):
     due: int
 
 
+# What Dapr's door was told of a message for later: appId, namespace, pubsub, topic, contentType, metadata, bulk.
+Dapr = Mapping[str, Any]
+
+
 class Later(NamedTuple):
     """A message for later that has passed the door."""
 
     message: Incoming
     times: Times
+    dapr: Dapr | None = None
 
     @property
     def size(self) -> int:
@@ -91,19 +98,29 @@ async def store_later(connection: AsyncConnection, several: Sequence[Later]) -> 
             "partitions": Integers([message.partition for message in messages]),
             "asked": Bigints([one.times.asked for one in several]),
             "due": Bigints([one.times.due for one in several]),
+            "ttls": Integers([message.ttl_seconds for message in messages]),
+            "daprs": Texts([json.dumps(one.dapr) if one.dapr else "" for one in several]),
         },
     )
     places = {row[0] for row in await cursor.fetchall()}
     return [place in places for place in range(1, len(messages) + 1)]
 
 
+_NO_DAPRS: Mapping[int, Dapr | None] = {}
+
+
 async def store_batch(
-    connection: AsyncConnection, messages: Mapping[int, Incoming], times: Mapping[int, Times], *, whole: bool
+    connection: AsyncConnection,
+    messages: Mapping[int, Incoming],
+    times: Mapping[int, Times],
+    *,
+    whole: bool,
+    daprs: Mapping[int, Dapr | None] = _NO_DAPRS,
 ) -> dict[int, bool]:
     """Messages by place, those with times for later, in one transaction; whole: all or nothing."""
     places = _first_places(messages)
     now = {place: messages[place] for place in places if place not in times}
-    later = {place: Later(messages[place], times[place]) for place in places if place in times}
+    later = {place: Later(messages[place], times[place], daprs.get(place)) for place in places if place in times}
     outcomes = dict.fromkeys(messages, False)
     async with connection.transaction() as transaction:
         outcomes |= dict(zip(now, await store_new(connection, [*now.values()]) if now else [], strict=True))

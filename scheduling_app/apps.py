@@ -18,6 +18,7 @@ class SchedulingConfig(AppConfig):
         from channels_app.operations import kinds  # noqa: PLC0415
         from scheduling_app.bulk import BulkCancel, BulkReschedule  # noqa: PLC0415
         from scheduling_app.models import ScheduledStatus  # noqa: PLC0415
+        from scheduling_app.querator.copies import expunge_dead  # noqa: PLC0415
         from scheduling_app.selectors import origin_of  # noqa: PLC0415
         from scheduling_app.services import expunge_copy  # noqa: PLC0415
 
@@ -26,4 +27,5 @@ class SchedulingConfig(AppConfig):
         kinds.register(BulkCancel())
         kinds.register(BulkReschedule())
         services.COPIES.append(expunge_copy)
+        services.COPIES.append(expunge_dead)
         origins.ORIGINS.append(origin_of)

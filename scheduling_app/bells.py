@@ -53,7 +53,7 @@ def ring_for(several: Iterable[Later]) -> None:
     """For messages that were just stored: one ring for each lane and moment."""
     now = time.time()
     soonest: dict[Lane, float] = {}
-    for message, times in several:
+    for message, times, _ in several:
         lane = Lane(message.channel_id, message.partition)
         soonest[lane] = min(soonest.get(lane, math.inf), times.due / 1_000_000 - now)
     for lane, wait in soonest.items():

@@ -36,7 +36,8 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     FROM clock, channel JOIN channel_state state ON state.channel_id = channel.id
     WHERE channel.id = %(channel)s::bigint AND channel.release_per_second IS NOT NULL FOR UPDATE OF state
 ), due AS MATERIALIZED (
-    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, due_at
+    SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, due_at,
+           ttl_seconds
     FROM scheduled_message
     WHERE channel_id = %(channel)s::bigint AND partition = %(partition)s::smallint AND status = 100
       AND due_at <= (SELECT now FROM clock)
@@ -73,14 +74,15 @@ WITH {_CLOCK}, release AS MATERIALIZED (
     RETURNING last_sequence - (SELECT count(*) FROM movable) AS before
 ), numbered AS MATERIALIZED (
     SELECT movable.id, movable.scheduled_id, due.priority, due.partition,
+           now() + make_interval(secs => due.ttl_seconds) AS ends_at,
            state.before + row_number() OVER (ORDER BY movable.id) AS sequence
     FROM state, movable JOIN due ON due.id = movable.scheduled_id
 ), stored AS (
     INSERT INTO message (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition,
-                         status, sequence, received_at, dispatched_at)
+                         status, sequence, received_at, dispatched_at, ttl_seconds)
     OVERRIDING SYSTEM VALUE
     SELECT numbered.id, %(channel)s::bigint, due.producer_id, due.message_id, due.payload, due.content_type,
-           due.priority, due.headers, due.partition, 101, numbered.sequence, now(), now()
+           due.priority, due.headers, due.partition, 101, numbered.sequence, now(), now(), due.ttl_seconds
     FROM numbered JOIN due ON due.id = numbered.scheduled_id ORDER BY numbered.id
 ), made AS (
     {MAKE_JOBS}

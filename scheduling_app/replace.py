@@ -59,7 +59,7 @@ async def _replace(connection: AsyncConnection, later: Later) -> Replaced:
 
 
 def _values(later: Later) -> dict[str, object]:
-    message, times = later
+    message, times = later.message, later.times
     return {
         "channel": message.channel_id,
         "producer": message.producer_id,

@@ -199,6 +199,8 @@ def _default(row: RecurringSchedule, name: str, now: datetime) -> Any:
 
 
 def _rendered(row: RecurringSchedule, at: datetime) -> bytes:
+    if not row.is_template:
+        return bytes(row.payload)
     return render(bytes(row.payload), channel=row.channel.public_id, schedule=row.public_id, tick=at)
 
 

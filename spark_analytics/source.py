@@ -21,6 +21,8 @@ from spark_analytics.tables import BY_NAME, Column, Table, Type
 
 NAME = "broker"
 BATCH_ROWS = 20_000
+# Each holds a connection, and a slice is not large: more would only burden the database.
+MOST_READERS = 8
 # Until all partitions are there: a machine that is busy takes its time to start them.
 WAIT_SECONDS = 120.0
 _LOOK_SECONDS = 0.02
@@ -64,11 +66,26 @@ class Reading:
         }
 
 
-def read(spark: SparkSession, reading: Reading) -> DataFrame:
-    """No more partitions than can run at once: all of them must take the snapshot while it is held."""
+def read(spark: SparkSession, reading: Reading, readers: int = 0) -> DataFrame:
+    """By so many partitions, or as many as there are cores for now."""
     spark.dataSource.register(PostgresSource)
-    options = reading.options(spark.sparkContext.defaultParallelism)
+    options = reading.options(readers or readers_of(spark))
     return spark.read.format(NAME).options(**options).load()
+
+
+def readers_of(spark: SparkSession) -> int:
+    """No more than can run at once: all of them must take a snapshot while it is held.
+
+    Spark's defaultParallelism is 2 at least, also on a cluster that has one core, or none yet. What comes later helps
+    the next slice.
+    """
+    executors = spark.sparkContext._jsc.sc().statusStore().executorList(True)
+    cores = sum(executors.apply(number).totalCores() for number in range(executors.size()))
+    return readers_on(cores)
+
+
+def readers_on(cores: int) -> int:
+    return max(1, min(cores, MOST_READERS))
 
 
 def schema_of(table: Table) -> StructType:

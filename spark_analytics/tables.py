@@ -4,8 +4,9 @@ Every column is an SQL expression over the broker's database; a test holds them 
 found by their primary key, so that a slice is a range of ids.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 
 class Type(StrEnum):
@@ -37,10 +38,18 @@ class Table:
     rows: str
     day: str
     columns: tuple[Column, ...]
-    # What may change after it was written leaves marks; the others are only ever added to.
-    changes: bool
     # Left out unless asked for.
     heavy: tuple[Column, ...] = ()
+    # Rolled up by another column than `day`.
+    due: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        return bool(self.heavy) and self.columns[-len(self.heavy) :] == self.heavy
+
+    def wide(self) -> Self:
+        """With what is left out otherwise."""
+        return self if self.is_wide else replace(self, columns=(*self.columns, *self.heavy))
 
     @property
     def relation(self) -> str:
@@ -50,6 +59,15 @@ class Table:
     @property
     def id_sql(self) -> str:
         return self.columns[0].sql
+
+    @property
+    def hour(self) -> str:
+        """The column whose hour a row counts in."""
+        return self.due or self.day
+
+    @property
+    def day_sql(self) -> str:
+        return next(column.sql for column in self.columns if column.name == self.day)
 
 
 def _columns(prefix: str, **types: Type) -> tuple[Column, ...]:
@@ -63,21 +81,19 @@ MESSAGE = Table(
     kind=1,
     rows="message m",
     day="received_at",
-    changes=True,
     columns=(
         *_columns("m", id=_BIGINT, channel_id=_BIGINT, producer_id=_BIGINT, message_id=_TEXT, content_type=_TEXT),
         *_columns("m", priority=_INT, partition=_INT, status=_INT, sequence=_BIGINT),
         *_columns("m", received_at=_MOMENT, dispatched_at=_MOMENT, expunged_at=_MOMENT),
         Column("bytes", "octet_length(m.payload)", _BIGINT),
     ),
-    heavy=(Column("payload", "m.payload", Type.BYTES, derived=True),),
+    heavy=(Column("payload", "m.payload", Type.BYTES),),
 )
 JOB = Table(
     name="job",
     kind=2,
     rows="delivery_job j LEFT JOIN message m ON m.id = j.message_id",
     day="created_at",
-    changes=True,
     columns=(
         *_columns("j", id=_BIGINT, message_id=_BIGINT, channel_id=_BIGINT, consumer_id=_BIGINT, priority=_INT),
         *_columns("j", partition=_INT, status=_INT, reason=_TEXT, attempt=_INT, failures=_INT, losses=_INT),
@@ -92,21 +108,20 @@ SCHEDULED = Table(
     kind=3,
     rows="scheduled_message s",
     day="created_at",
-    changes=True,
+    due="due_at",
     columns=(
         *_columns("s", id=_BIGINT, channel_id=_BIGINT, producer_id=_BIGINT, message_id=_TEXT, content_type=_TEXT),
         *_columns("s", priority=_INT, partition=_INT, status=_INT, reason=_TEXT, scheduled_for=_MOMENT),
         *_columns("s", due_at=_MOMENT, created_at=_MOMENT, dispatched_at=_MOMENT, status_changed_at=_MOMENT),
         Column("bytes", "octet_length(s.payload)", _BIGINT),
     ),
-    heavy=(Column("payload", "s.payload", Type.BYTES, derived=True),),
+    heavy=(Column("payload", "s.payload", Type.BYTES),),
 )
 ATTEMPT = Table(
     name="attempt",
     kind=4,
     rows="delivery_attempt a JOIN delivery_job j ON j.id = a.job_id",
     day="finished_at",
-    changes=False,
     columns=(
         *_columns("a", id=_BIGINT, job_id=_BIGINT),
         *_columns("j", channel_id=_BIGINT, consumer_id=_BIGINT),
@@ -119,7 +134,6 @@ LETTER_ACT = Table(
     kind=5,
     rows="dead_letter_act a JOIN delivery_job j ON j.id = a.job_id",
     day="at",
-    changes=False,
     columns=(
         *_columns("a", id=_BIGINT, job_id=_BIGINT),
         *_columns("j", channel_id=_BIGINT, consumer_id=_BIGINT),

@@ -7,7 +7,10 @@ from benchmarks.figures import Figure
 from benchmarks.scenarios import (
     batch,
     claim,
+    cost,
     counts,
+    dapr,
+    dashboard,
     dead,
     deliver,
     hang,
@@ -38,8 +41,11 @@ SCENARIOS: dict[str, Callable[[Bench], list[Figure]]] = {
     "memory": memory.run,
     "schedule": schedule.run,
     "pull": pull.run,
+    "dapr": dapr.run,
     "dead": dead.run,
     "retry": retry.run,
     "prune": prune.run,
     "lake": lake.run,
+    "dashboard": dashboard.run,
+    "cost": cost.run,
 }

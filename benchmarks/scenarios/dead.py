@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import LiteralString
 
 from benchmarks import children, rows
+from benchmarks.backlog import LEFT
 from benchmarks.bench import Bench
 from benchmarks.broker import BEAT, DISPATCH, WORKERS, Channel
 from benchmarks.errors import NotMeasured
@@ -16,10 +17,6 @@ PER_SECOND: LiteralString = """
 SELECT done / extract(epoch FROM finished_at - created_at)::float8 FROM operation WHERE public_id = %(id)s
 """
 QUEUED: LiteralString = "SELECT count(*) FROM delivery_job WHERE consumer_id = %(consumer)s AND status = 1001"
-WAITING: LiteralString = """
-SELECT (SELECT count(*) FROM message WHERE channel_id = %(channel)s AND status = 100)
-     + (SELECT count(*) FROM delivery_job WHERE consumer_id = %(consumer)s AND status IN (1001, 1002))
-"""
 PAGES = {"overview": "/admin/dlq_app/deadletter/overview/", "first list page": "/admin/dlq_app/deadletter/"}
 # Of what the machine can do at most.
 SHARE = 0.3
@@ -79,7 +76,7 @@ def traffic(bench: Bench, path: str, per_second: float, seconds: float) -> tuple
     """The p99 from publish to receiver, and how many were still waiting when the last was published."""
     broker, channel = bench.broker, bench.broker.channel(k=bench.receiver.url(path))
     loaded = bench.load(channel, per_second=per_second, requests=max(1, int(per_second * seconds)))
-    left = float(broker.value(WAITING, channel=channel.row_id, consumer=channel.consumers[0]))
+    left = float(broker.value(LEFT, channel=channel.row_id, consumer=channel.consumers[0]))
     broker.wait_until(lambda: bench.receiver.seen(path).count >= loaded.accepted, "the last message")
     return percentile(bench.receiver.seen(path).under_way_ms, 99), left
 

@@ -6,7 +6,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ import psycopg
 
 from benchmarks import children
 from benchmarks.bench import Bench
+from benchmarks.beside import Act, traffic_during
 from benchmarks.broker import WORKERS
 from benchmarks.errors import NotMeasured
 from benchmarks.figures import Figure, at_most, ratio_at_most
@@ -36,49 +36,57 @@ LOOK_SECONDS = 0.2
 def run(bench: Bench) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="broker-lake-") as name:
         beside = _beside(bench, Path(name))
-        bench.broker.wipe()
-        return [*_alone(bench, Path(name)), *beside]
+        few = _month(bench, Path(name) / "few", bench.size(420_000, 1_000))
+        return [*_alone(bench, Path(name), few), *beside]
 
 
-def _alone(bench: Bench, directory: Path) -> list[Figure]:
-    """A history that ends with the day before yesterday; then yesterday."""
-    end = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    messages = bench.size(4_200_000, 3_000)
+def _month(bench: Bench, directory: Path, messages: int) -> dict[str, float]:
+    """A history that ends with the day before yesterday; then yesterday; then the report over all of it."""
+    end = _midnight()
+    bench.broker.wipe()
     bench.broker.database.execute(NO_LAKE)
     _manage(bench, *_history(messages, DAYS, 1, end - timedelta(days=1)))
     jobs = bench.broker.value(JOBS)
     took = _lake(
         bench,
-        directory / "alone",
+        directory,
         more=[sys.executable, "manage.py", *_history(messages // DAYS, 1, 2, end), "--add"],
         start=(end - timedelta(days=DAYS)).isoformat(),
         end=end.isoformat(),
     )
-    cold = _cold_report(bench, directory / "alone", end)
+    return {**took, "jobs": float(jobs)}
+
+
+def _midnight() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _alone(bench: Bench, directory: Path, few: dict[str, float]) -> list[Figure]:
+    took = _month(bench, directory / "alone", bench.size(4_200_000, 10_000))
+    cold = _cold_report(bench, directory / "alone", _midnight())
     return [
-        Figure("lake, first export", "jobs/s", jobs / took["first"]),
+        Figure("lake, first export", "jobs/s", took["jobs"] / took["first"]),
         Figure("lake, first export, memory of Spark", "MiB", took["mib"], target=at_most(3 * 1024.0)),
         Figure("lake, one day more", "s", took["day"], took["first"], "30 days", ratio_at_most(0.1)),
         Figure("lake, report over 30 days, warm", "s", took["report"], target=at_most(5.0)),
+        Figure("lake, the same, by jobs", "s", took["report"], few["report"], "a tenth of them", ratio_at_most(1.5)),
         Figure("lake, report over 30 days, cold", "s", cold, target=at_most(30.0)),
     ]
 
 
 def _beside(bench: Bench, directory: Path) -> list[Figure]:
-    """The same traffic twice: alone, and while a history is exported."""
+    """The same traffic twice: alone, and for as long as a history is exported."""
     per_second = moderate(bench)
     bench.broker.database.execute(NO_LAKE)
     _manage(bench, *_history(bench.size(1_000_000, 3_000), DAYS, 1, datetime.now(UTC)))
-    with bench.broker.running(*WORKERS), ThreadPoolExecutor(1) as threads:
+    with bench.broker.running(*WORKERS):
         traffic(bench, "/ok/warm", per_second, seconds=bench.size(5.0, 1.0))
         alone, _ = traffic(bench, "/ok/alone", per_second, seconds=bench.size(30.0, 2.0))
         with _longest(bench) as longest:
-            exported = threads.submit(_lake, bench, directory / "beside")
-            beside, left = traffic(bench, "/ok/beside", per_second, seconds=bench.size(30.0, 2.0))
-            exported.result()
+            beside = traffic_during(bench, "/ok/beside", per_second, lambda: _export(bench, directory / "beside"))
     return [
-        Figure("lake, traffic at 30 % beside an export, p99", "ms", beside, alone, "alone", ratio_at_most(2.0)),
-        Figure("backlog left after the last message beside an export", "messages", left, target=at_most(per_second)),
+        Figure("lake, traffic at 30 % beside an export, p99", "ms", beside.p99_ms, alone, "alone", ratio_at_most(2.0)),
+        Figure("backlog left at the end of an export", "messages", beside.left, target=at_most(per_second)),
         Figure("lake, longest transaction during an export", "s", max(longest), target=at_most(10.0)),
     ]
 
@@ -103,8 +111,15 @@ def _longest(bench: Bench) -> Iterator[list[float]]:
 
 def _lake(bench: Bench, directory: Path, **told: Any) -> dict[str, float]:
     asked = {"directory": str(directory / "report"), "more": None, "start": None, "end": None, **told}
+    asked["reports"] = bench.size(3, 1)
     found: dict[str, float] = children.ask("benchmarks.timers.lake", asked, _surroundings(bench, directory))
     return found
+
+
+def _export(bench: Bench, directory: Path) -> Act[None]:
+    """From when to when it was, Spark's start left out."""
+    took = _lake(bench, directory)
+    return Act(None, took["began"], took["ended"])
 
 
 def _cold_report(bench: Bench, directory: Path, end: datetime) -> float:

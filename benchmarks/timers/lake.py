@@ -25,7 +25,10 @@ MIB = 2**20
 
 
 class Memory:
-    """The most that this process and its children had at once: Spark's JVM, and the Pythons that read for it."""
+    """The most that this process and its children had at once: Spark's JVM, and the Pythons that read for it.
+
+    What processes share counts once: Spark's Pythons are forks of one.
+    """
 
     def __init__(self) -> None:
         self.most_bytes = 0
@@ -33,21 +36,25 @@ class Memory:
 
     def _watch(self) -> None:
         while True:
-            self.most_bytes = max(self.most_bytes, sum(map(_resident, _family())))
+            self.most_bytes = max(self.most_bytes, sum(map(_proportional, _family())))
             time.sleep(LOOK_SECONDS)
 
 
 def main(told: dict[str, Any]) -> None:
     memory, directory = Memory(), Path(told["directory"])
     found: dict[str, float] = {"session": _timed(lambda: open_session("bench"))}
+    # By a clock that all processes of a machine share: others ask what happened meanwhile.
+    found["began"] = time.monotonic()
     found["first"] = _timed(_export)
+    found["ended"] = time.monotonic()
+    found["mib"] = memory.most_bytes / MIB
     if told["more"]:
         subprocess.run(told["more"], cwd=TOP, check=True, capture_output=True)
         found["day"] = _timed(_export)
     if told["start"]:
         asked = Asked.between(datetime.fromisoformat(told["start"]), datetime.fromisoformat(told["end"]))
-        found["report"] = min(_timed(lambda: _report(asked, directory)) for _ in range(2))
-    print(json.dumps({**found, "mib": memory.most_bytes / MIB}))
+        found["report"] = min(_timed(lambda: _report(asked, directory)) for _ in range(told["reports"]))
+    print(json.dumps(found))
 
 
 def _export() -> None:
@@ -70,10 +77,10 @@ def _family() -> list[psutil.Process]:
     return [own, *own.children(recursive=True)]
 
 
-def _resident(process: psutil.Process) -> int:
+def _proportional(process: psutil.Process) -> int:
     try:
-        return int(process.memory_info().rss)
-    except psutil.NoSuchProcess:
+        return int(process.memory_full_info().pss)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
         return 0
 
 

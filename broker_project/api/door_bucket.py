@@ -21,7 +21,8 @@ Refusal = tuple[Limit, float]
 class DoorBucket:
     """Answers which limit is in the way and for how many seconds; None means go ahead."""
 
-    def __init__(self, client: Redis) -> None:
+    def __init__(self, client: Redis, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._patience_seconds = patience_seconds
         self._script = client.register_script(TAKE)
         self._rest = Rest(REST_SECONDS)
         # Those who wait here hear of a hung Redis from the first that asked it.
@@ -36,7 +37,7 @@ class DoorBucket:
         if self._rest.resting:
             return None
         asking = asyncio.create_task(self._ask(limits, tokens))
-        await asyncio.wait({asking}, timeout=PATIENCE_SECONDS)
+        await asyncio.wait({asking}, timeout=self._patience_seconds)
         if asking.done():
             return asking.result()
         self._rest.begin(TimeoutError())

@@ -34,7 +34,9 @@ def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response 
     """DRF's exception handler: every refusal becomes a problem, a surprise rises to `server_error`."""
     error = refusal_behind(error) or error
     if isinstance(error, BrokerError):
-        return _respond(error.status, error.code, error.detail, error.errors, _retry_after(error.status))
+        answer = _respond(error.status, error.code, error.detail, error.errors, _retry_after(error.status))
+        answer.data |= error.members
+        return answer
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     if isinstance(error, PermissionDenied):

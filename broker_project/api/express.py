@@ -13,7 +13,7 @@ from typing import NamedTuple
 import structlog
 from django.conf import settings
 
-from broker_project.api.reply import JSON, Reply
+from broker_project.api.reply import JSON, Refusal, Reply
 from broker_project.api.request_id import request_id_for
 from broker_project.lib.errors import BrokerError, ServerError
 
@@ -39,10 +39,11 @@ class Plain(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What is being done: False in the end sends the request the long way."""
+    """What is being done: False in the end sends the request the long way. Without a location the answer is 204."""
 
     done: asyncio.Future[bool]
-    location: bytes
+    location: bytes | None = None
+    refusal: Refusal = Reply.problem
 
 
 Express = Callable[[Plain], Pending | None]
@@ -82,15 +83,17 @@ def begin(request: Plain) -> Pending | None:
     return None
 
 
-def created(request: Plain, location: bytes, defaults: Pairs) -> bytes:
+def accepted(request: Plain, pending: Pending, defaults: Pairs) -> bytes:
     """The same answer as the frame's."""
+    if pending.location is None:
+        return _answer(b"204 No Content", [*defaults, (b"cache-control", b"no-store")], request.headers, b"")
     head = [(b"content-type", JSON.encode()), (b"content-length", b"0"), (b"cache-control", b"no-store")]
-    return _answer(b"201 Created", [*defaults, *head, (b"location", location)], request.headers, b"")
+    return _answer(b"201 Created", [*defaults, *head, (b"location", pending.location)], request.headers, b"")
 
 
-def refused(error: BaseException, request: Plain, defaults: Pairs) -> bytes:
+def refused(error: BaseException, request: Plain, pending: Pending, defaults: Pairs) -> bytes:
     """It could not be stored, or nobody knows: the one case in which the short way says no."""
-    reply = Reply.problem(error if isinstance(error, BrokerError) else ServerError())
+    reply = pending.refusal(error if isinstance(error, BrokerError) else ServerError())
     log.info("request", method="POST", path=request.path, status=reply.status)
     head = [(b"content-type", reply.content_type.encode()), (b"content-length", str(len(reply.body)).encode())]
     status = f"{reply.status} Refused".encode()

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from broker_project.api.body import ClientGone, read_body, replay
 from broker_project.api.head import check_head
-from broker_project.api.reply import Reply, Sender
+from broker_project.api.reply import Refusal, Reply, Sender
 from broker_project.api.request_id import request_id_for
 from broker_project.lib import signing
 from broker_project.lib.errors import BrokerError, ServerError
@@ -65,6 +65,8 @@ class Route:
     shared: bool = False
     # Held around the rest of the request, before its body is read: for bodies that a stranger may not send us.
     gate: Callable[[Request], AbstractAsyncContextManager[None]] | None = None
+    # How a refusal is told here; another system's door has a shape of its own.
+    refusal: Refusal = Reply.problem
 
     def takes(self, method: str, path: str) -> bool:
         return self.path.fullmatch(path) is not None and (method in self.methods or not self.shared)
@@ -113,13 +115,15 @@ class Frame:
             log.exception("request.failed", method=scope["method"], path=_path(scope))
             await sender.refuse(ServerError())
         # A broker that is busy writes no line per message.
-        if sender.status != 201 or not sender.quiet:
+        if sender.status not in (200, 201, 204) or not sender.quiet:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             log.info("request", method=scope["method"], path=_path(scope), status=sender.status, ms=milliseconds)
 
     async def _answer(self, scope: HTTPScope, receive: ASGIReceiveCallable, sender: Sender) -> None:
-        check_head(scope)
         route = next((route for route in self.routes if route.takes(scope["method"], scope["path"])), None)
+        if route is not None:
+            sender.refusal = route.refusal
+        check_head(scope)
         if route is not None and route.gate is not None and scope["method"] in route.methods:
             async with route.gate(_request(scope, b"")):
                 await self._read_and_answer(route, scope, receive, sender)
@@ -168,7 +172,7 @@ async def _watching(gone: asyncio.Event, receive: ASGIReceiveCallable) -> AsyncI
 
 async def _handle(route: Route, request: Request) -> Reply:
     if request.method not in route.methods:
-        reply = Reply.problem(MethodNotAllowed())
+        reply = route.refusal(MethodNotAllowed())
         return Reply(reply.status, reply.body, reply.content_type, [(b"allow", ", ".join(route.methods).encode())])
     return await route.handler(request)
 

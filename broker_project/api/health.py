@@ -17,6 +17,7 @@ from django.conf import settings
 from psycopg_pool import PoolTimeout
 
 import broker_project
+from broker_project.api import ending
 from broker_project.api.door_pool import door_pool
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
@@ -83,11 +84,13 @@ def routes(checks: Sequence[Check]) -> tuple[Route, ...]:
 
 
 async def ready(checks: Sequence[Check], request: Request) -> Reply:
-    """503 when messages cannot be accepted. Late delivery is 200 `degraded`, or 503 with `?strict`.
+    """503 when messages cannot be accepted, or soon not here. Late delivery is 200 `degraded`, or 503 with `?strict`.
 
     Taking every web server out because a worker is down would turn a delay into an outage.
     """
-    states = dict(zip((check.name for check in checks), await asyncio.gather(*map(_ask, checks)), strict=True))
+    if ending.has_begun():
+        return _json(503, {"status": "stopping", "checks": {}})
+    states = dict(zip((check.name for check in checks), await asyncio.gather(*map(is_well, checks)), strict=True))
     missing = [check for check in checks if not states[check.name]]
     down = any(check.essential for check in missing)
     word = "unavailable" if down else "degraded" if missing else "ready"
@@ -97,7 +100,7 @@ async def ready(checks: Sequence[Check], request: Request) -> Reply:
     )
 
 
-async def _ask(check: Check) -> bool:
+async def is_well(check: Check) -> bool:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(CHECK_SECONDS):

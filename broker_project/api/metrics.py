@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from psycopg_pool import PoolTimeout
 
 import broker_project
+from broker_project.api.bearer import bearer
 from broker_project.api.exceptions import StorageAway
 from broker_project.api.frame import Headers, Request, Route
 from broker_project.api.health import CHECK_SECONDS, READS, database_answers
@@ -96,7 +97,7 @@ def routes(sources: Sequence[Source], key_opens: KeyCheck) -> tuple[Route, ...]:
 
 
 async def scrape(source: Scrape, key_opens: KeyCheck, request: Request) -> Reply:
-    if not settings.METRICS_OPEN and not await key_opens(_bearer(request.headers)):
+    if not settings.METRICS_OPEN and not await key_opens(bearer(request.headers)):
         return Reply.problem(NotAuthenticated(), headers=[(b"www-authenticate", b"Bearer")])
     metrics = Found(await source.metrics())
     # Many lines take a while to write: not in the event loop, where publishers wait.
@@ -128,11 +129,6 @@ def _build() -> Metric:
     family = GaugeMetricFamily("broker_build_info", "Always 1; the version that answers.", labels=["version"])
     family.add_metric([broker_project.__version__], 1)
     return family
-
-
-def _bearer(headers: Headers) -> str:
-    scheme, _, text = _header(headers, b"authorization").partition(" ")
-    return text.strip() if scheme.lower() == "bearer" else ""
 
 
 def _header(headers: Headers, name: bytes) -> str:

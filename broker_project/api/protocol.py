@@ -12,7 +12,7 @@ from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from broker_project.api import ending, express, problems
-from broker_project.api.express import Plain
+from broker_project.api.express import Pending, Plain
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.ids import new_id
 
@@ -108,10 +108,10 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._timed is not Phase.NOTHING:
             self._time(Phase.NOTHING)
         self._unset_keepalive_if_required()
-        pending.done.add_done_callback(partial(self._end_short, request, pending.location))
+        pending.done.add_done_callback(partial(self._end_short, request, pending))
         return True
 
-    def _end_short(self, request: Plain, location: bytes, done: Future[bool]) -> None:
+    def _end_short(self, request: Plain, pending: Pending, done: Future[bool]) -> None:
         if done.cancelled() or self.transport.is_closing():
             return
         data, after, self._short, self._after = self._short or b"", self._after, None, b""
@@ -122,13 +122,17 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             # Never stored again by itself: it may have been stored.
             answer = (
-                express.refused(error, request, defaults) if error else express.created(request, location, defaults)
+                express.refused(error, request, pending, defaults)
+                if error
+                else express.accepted(request, pending, defaults)
             )
             self.transport.write(answer)
+            if ending.CLOSE in defaults:
+                self.transport.close()
             self.on_response_complete()
         if self._is_last:
             super().shutdown()
-        elif after:
+        elif after and not self.transport.is_closing():
             self.data_received(after)
 
     def shutdown(self) -> None:

@@ -22,7 +22,7 @@ ALWAYS = {
 }
 ON_PUT = {412: "It has changed meanwhile.", 415: "Send JSON or a form."}
 ON_DELETE = {412: "It has changed meanwhile."}
-OF_MESSAGE = {410: "The message was pruned; the lake has its history."}
+OF_MESSAGE = {410: "The message was pruned; `lake` says where its history is: table, path, rowId."}
 
 PAGED = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 100}, description="25 if not given."),

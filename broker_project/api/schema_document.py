@@ -4,8 +4,12 @@ from typing import Any
 
 from broker_project.api.schema import ALWAYS, problem_response
 from broker_project.api.schema_acks import ack_paths
+from broker_project.api.schema_dapr import TOKEN as DAPR_TOKEN
+from broker_project.api.schema_dapr import dapr_paths
 from broker_project.api.schema_door import ID, TEXT, door_paths
 from broker_project.api.schema_pull import pull_paths
+from broker_project.api.schema_querator import querator_paths
+from broker_project.api.schema_queue import queue_paths
 
 PROBLEM = {
     "type": "object",
@@ -47,7 +51,7 @@ EXAMPLES = {
 def finish(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     """A spectacular hook, called with the whole document."""
     result["components"]["schemas"]["Problem"] = PROBLEM
-    result["components"]["securitySchemes"] |= TOKENS
+    result["components"]["securitySchemes"] |= {**TOKENS, **DAPR_TOKEN}
     _close(result["components"]["schemas"])
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -89,6 +93,9 @@ def _frame_routes() -> dict[str, Any]:
         **door_paths(),
         **ack_paths(),
         **pull_paths(),
+        **dapr_paths(),
+        **querator_paths(),
+        **queue_paths(),
         "/_status": _probe("getStatus", "What this is, and since when it runs.", status),
         "/healthz": _probe("getHealth", "The process is alive.", {"status": TEXT}),
         "/readyz": ready,

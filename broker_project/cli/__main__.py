@@ -6,11 +6,25 @@ import os
 import signal
 import sys
 
-from broker_project.cli import bench, checks, data, lake, logs, manage, report, running, status, surroundings
+from broker_project.cli import (
+    bench,
+    checks,
+    data,
+    demo,
+    docs,
+    fresh,
+    lake,
+    logs,
+    manage,
+    report,
+    running,
+    status,
+    surroundings,
+)
 from broker_project.cli.arguments import explain
 from broker_project.lib.errors import BrokerError
 
-FAMILIES = (running, status, logs, manage, report, lake, data, checks, bench)
+FAMILIES = (running, demo, status, logs, manage, fresh, report, lake, data, checks, docs, bench)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -8,8 +8,8 @@ from broker_project.cli import arguments
 
 DESCRIPTION = """Measure a whole broker of its own, with PostgreSQL, Redis and workers in a temporary directory, beside
 what this machine does without one. Names: publish, batch, deliver, idle, hang, slow, neighbour, claim, counts, memory,
-mixed, schedule, pull, dead, retry, prune, lake; all of them without one. --quick runs each small, --results DIR writes
-elsewhere than benchmarks/results."""
+mixed, schedule, pull, dapr, dead, retry, prune, lake, dashboard, cost; all of them without one. --quick runs each
+small, --results DIR writes elsewhere than benchmarks/results."""
 
 
 def add_to(commands: arguments.Commands) -> None:

@@ -6,7 +6,8 @@ import sys
 from broker_project.cli import arguments, at_hand, foreground
 
 DESCRIPTION = """export [--all] brings finished days into the lake, and what changed since; --all brings today too.
-verify [--from DAY] [--to DAY] proves that the lake is the database. status says how far it goes."""
+verify [--from DAY] [--to DAY] proves that the lake is the database. status says how far it goes.
+pack FILE.tar.gz makes an archive of all libraries, for the machines of a Spark cluster."""
 
 
 def add_to(commands: arguments.Commands) -> None:

@@ -60,8 +60,10 @@ def _names(plan: Plan) -> dict[str, str]:
         "port": str(plan.port),
         "flower_port": str(plan.port + 1),
         "echo_port": str(plan.port + 2),
+        "grpc_port": str(plan.port + 3),
         "web": plan.web,
         "flower": plan.flower,
         "echo": plan.echo,
+        "grpc": plan.grpc,
         "node": plan.node,
     }

@@ -1,7 +1,6 @@
-"""manage, key and secrets."""
+"""manage and key."""
 
 import argparse
-import secrets
 import sys
 
 from broker_project.cli import arguments, at_hand, foreground
@@ -21,10 +20,6 @@ def add_to(commands: arguments.Commands) -> None:
     )
     key.add_argument("--name", default="command line", help="what it is for (%(default)s)")
     key.set_defaults(run=_key)
-    fresh = commands.add_parser(
-        "secrets", help="make secrets for production", description="Print lines for a production .env."
-    )
-    fresh.set_defaults(run=_secrets)
 
 
 def _manage(options: argparse.Namespace) -> int:
@@ -35,13 +30,6 @@ def _manage(options: argparse.Namespace) -> int:
 
 def _key(options: argparse.Namespace) -> int:
     return run_manage("key", ["create_api_key", "--name", options.name])
-
-
-def _secrets(_options: argparse.Namespace) -> int:
-    sizes = {"SECRET_KEY": 50, "TOKEN_KEYS": 32, "FLOWER_PASSWORD": 24, "POSTGRES_PASSWORD": 24, "REDIS_PASSWORD": 24}
-    for name, size in sizes.items():
-        print(f"{name}={secrets.token_urlsafe(size)}")
-    return 0
 
 
 def run_manage(command: str, words: list[str]) -> int:

@@ -1,10 +1,12 @@
 """The broker's processes on one screen. A new one is a line here."""
 
+import os
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from signal import SIGINT, SIGQUIT, SIGTERM, Signals
 
-from broker_project.cli.readiness import Ready, http_ok, lived, worker
+from broker_project.cli.readiness import Ready, http2_answers, http_ok, lived, worker
+from broker_project.lib.secret_files import is_given
 
 # Signals with the seconds that each is given; after the last, SIGKILL.
 Manners = tuple[tuple[Signals, float], ...]
@@ -32,15 +34,20 @@ class Part:
     needs_tables: bool = True
     # A package that not every installation has: without it the part is left out.
     package: str = ""
+    # A variable that it cannot go together with: where that is set, the part is left out.
+    unless: str = ""
 
     @property
     def is_installed(self) -> bool:
-        return not self.package or find_spec(self.package) is not None
+        return (not self.package or find_spec(self.package) is not None) and not is_given(self.unless, os.environ)
 
 
 PARTS = (
     Part("beat", 1, TERM, f"{CELERY} beat --loglevel INFO --pidfile=", ready=lived(2.0)),
     Part("web", 1, TERM, "-m broker_project.web --host {host} --port {port}", "{web}", http_ok("{web}/healthz")),
+    # Streams end by themselves once their last answers are in, in five seconds at most.
+    Part("grpc", 1, TERM, "-m broker_project.grpc_server --host {host} --port {grpc_port}", "{grpc}",
+         http2_answers("{grpc}"), unless="GATEWAY_SECRETS"),
     Part("flower", 1, TERM, "-m broker_project.flower --address=127.0.0.1 --port={flower_port}", "{flower}",
          http_ok("{flower}/healthcheck"), needs_tables=False),
     Part("worker-dispatch", 2, WORKER, f"{CELERY} worker {WORKS} -Q dispatch -c 8 -n dispatch-{{node}}",

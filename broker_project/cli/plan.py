@@ -7,6 +7,7 @@ from pathlib import Path
 
 from broker_project.cli.surroundings import DEFAULT_SETTINGS
 from broker_project.embedded.places import digest
+from broker_project.lib import secret_files
 
 LOOPBACK = "127.0.0.1"
 # Where a server that listens everywhere is reached from here.
@@ -38,8 +39,14 @@ class Plan:
         return f"http://{LOOPBACK}:{self.port + 2}"
 
     @property
+    def grpc(self) -> str:
+        host = EVERYWHERE.get(self.host, self.host)
+        return f"[{host}]:{self.port + 3}" if ":" in host else f"{host}:{self.port + 3}"
+
+    @property
     def listens(self) -> list[tuple[str, int]]:
-        return [(self.host, self.port), (LOOPBACK, self.port + 1), (LOOPBACK, self.port + 2)]
+        own = [(LOOPBACK, self.port + 1), (LOOPBACK, self.port + 2)]
+        return [(self.host, self.port), *own, (self.host, self.port + 3)]
 
     @property
     def node(self) -> str:
@@ -53,6 +60,8 @@ class Plan:
             "PUBLIC_URL": self.web,
             "FLOWER_URL": self.flower,
             "ECHO_URL": self.echo,
+            # Beside a gateway that signs requests that door is not opened: nobody is to wait for it.
+            "GRPC_ADDRESS": "" if secret_files.is_given("GATEWAY_SECRETS", os.environ) else self.grpc,
         }
         given = {name: value for name, value in os.environ.items() if value and name not in CELERYS_OWN}
         return defaults | given | self.urls | {"BROKER_DATA_DIR": str(self.data_dir), "PYTHONUNBUFFERED": "1"}

@@ -32,7 +32,7 @@ def _bind(host: str, port: int) -> None:
 def _explain(host: str, port: int, error: OSError) -> str:
     owner = _owner(port) if error.errno == errno.EADDRINUSE else ""
     taken = f"taken by {owner}" if owner else f"not to be had ({error.strerror})"
-    return f"Port {port} of {host} is {taken}. Choose others with --port: P, P+1 and P+2 are used."
+    return f"Port {port} of {host} is {taken}. Choose others with --port: P to P+3 are used."
 
 
 def _owner(port: int) -> str:

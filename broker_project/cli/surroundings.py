@@ -6,6 +6,7 @@ from pathlib import Path
 from dotenv import load_dotenv
 
 from broker_project.embedded import VARIABLES
+from broker_project.lib import secret_files
 
 TOP = Path(__file__).resolve().parents[2]
 DEFAULT_SETTINGS = "broker_project.settings.development"
@@ -18,6 +19,15 @@ def load() -> None:
     base = Path.cwd() if named_by_caller else TOP
     data_dir = base / (os.environ.get("BROKER_DATA_DIR") or ".broker")
     os.environ["BROKER_DATA_DIR"] = str(data_dir.resolve())
+    _read_files()
+
+
+def _read_files() -> None:
+    """Where the databases are must be known here, too: their URLs take the embedded ones' place."""
+    for name in VARIABLES.values():
+        if os.environ.get(f"{name}_FILE"):
+            os.environ[name] = secret_files.given(name, os.environ)
+            del os.environ[f"{name}_FILE"]
 
 
 def data_dir() -> Path:

@@ -17,6 +17,7 @@ def _addresses(plan: Plan) -> list[str]:
         f"  Admin      {plan.web}/admin/",
         f"  Flower     {plan.flower}",
         f"  Echo       {plan.echo}  (what the sample consumer received)",
+        *([f"  Dapr gRPC  {plan.grpc}"] if plan.environment()["GRPC_ADDRESS"] else []),
         "",
     ]
 

@@ -1,6 +1,7 @@
 """Refusals: an error whose docstring is what the caller is told."""
 
 import re
+from typing import Any
 
 
 class BrokerError(Exception):
@@ -13,6 +14,8 @@ class BrokerError(Exception):
     def __init__(self, detail: str = "", *, errors: list[dict[str, str]] | None = None) -> None:
         self.detail = detail or " ".join((type(self).__doc__ or "").split())
         self.errors = errors or []
+        # What else the problem document says.
+        self.members: dict[str, Any] = {}
         super().__init__(self.detail)
 
     @property

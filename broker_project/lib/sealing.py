@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import hmac
 from collections.abc import Sequence
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -21,6 +22,7 @@ class Sealer:
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._fernet = MultiFernet([Fernet(_derive(key)) for key in keys])
+        self._digest_keys = [_derive(f"digest {key.strip()}") for key in keys]
 
     def seal(self, plain: str) -> str:
         return self._fernet.encrypt(plain.encode()).decode()
@@ -30,6 +32,18 @@ class Sealer:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
             raise UnreadableSecret from error
+
+    def digest(self, plain: str) -> str:
+        """To find a sealed text by: the same for the same text, and of no use without the keys."""
+        return _digest(self._digest_keys[0], plain)
+
+    def digests(self, plain: str) -> list[str]:
+        """By each key: for what was not sealed anew yet."""
+        return [_digest(key, plain) for key in self._digest_keys]
+
+
+def _digest(key: bytes, plain: str) -> str:
+    return hmac.digest(key, plain.encode(), "sha256").hex()
 
 
 def _derive(key: str) -> bytes:

@@ -3,7 +3,7 @@
 import dj_database_url
 
 from .broker import WEB_THREADS
-from .environment import DATA_DIR, env
+from .environment import DATA_DIR, from_environment
 
 INSTALLED_APPS = [
     "unfold",
@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "scheduling_app",
     "dlq_app",
     "reports_app",
+    "watch_app",
 ]
 
 MIDDLEWARE = [
@@ -56,7 +57,7 @@ TEMPLATES = [
 ]
 
 # The database that holds the truth, as a URL. `./broker up` sets it to the embedded PostgreSQL.
-DATABASE_URL = env.str("DATABASE_URL", "postgresql://broker@localhost/broker")
+DATABASE_URL = from_environment("DATABASE_URL", "postgresql://broker@localhost/broker")
 
 # A query, a lock or an idle transaction past these limits is ended by PostgreSQL: no request hangs.
 # Compiling a plan never pays for statements of milliseconds.

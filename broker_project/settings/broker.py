@@ -2,7 +2,16 @@
 
 import math
 
-from .environment import DATA_DIR, env, readable_secret, readable_time, readable_webhook
+from .environment import (
+    DATA_DIR,
+    env,
+    from_environment,
+    one_of,
+    readable_secret,
+    readable_time,
+    readable_webhook,
+    several_from_environment,
+)
 
 # Where clients reach the web server; used in links and in what `up` prints.
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000")
@@ -10,11 +19,17 @@ PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000")
 FLOWER_URL = env.str("FLOWER_URL", "http://127.0.0.1:8001")
 # The built-in receiver that the sample consumer points at.
 ECHO_URL = env.str("ECHO_URL", "http://127.0.0.1:8002")
+# Where the gRPC door is, host:port: the health that Dapr's SDKs wait for (/v1.0/healthz/outbound) asks it; none: not.
+GRPC_ADDRESS = env.str("GRPC_ADDRESS", "")
 # A file that declares channels, producers and consumers, applied at every start; none if it is not there.
 REGISTRY_FILE = env.str("REGISTRY_FILE", "broker.toml")
 
 # Web server processes; each has an event loop, its threads and its database connections.
 WEB_PROCESSES = env.int("WEB_PROCESSES", 1)
+# What a web process answers: all, doors (what needs no Django: publishing, pulling, health), or django.
+WEB_SERVES = one_of("WEB_SERVES", env.str("WEB_SERVES", "all"), "all", "doors", "django")
+# How long a web process that is asked to stop goes on answering, each answer the last of its connection.
+WEB_DRAIN_SECONDS = env.float("WEB_DRAIN_SECONDS", 3.0)
 # Threads per web process for everything that Django answers.
 WEB_THREADS = env.int("WEB_THREADS", 16)
 # Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, comma separated.
@@ -42,12 +57,17 @@ MANAGEMENT_BURST = env.int("MANAGEMENT_BURST", 200)
 # Refused credentials a minute from one address before it gets 429; 0 turns the limit off.
 REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
 # Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
-GATEWAY_SECRETS: list[str] = env.list("GATEWAY_SECRETS", [])
+GATEWAY_SECRETS: list[str] = several_from_environment("GATEWAY_SECRETS")
+
+# Doors of other systems that ask for no key, comma separated: dapr, querator, queue. For a network you trust.
+OPEN_DOORS: list[str] = env.list("OPEN_DOORS", [])
 
 # The longest wait that a consumer's Retry-After is granted.
 RETRY_AFTER_MAX_SECONDS = env.float("RETRY_AFTER_MAX_SECONDS", 3600.0)
 # Threads of a delivery worker; each serves one consumer for a second at a time.
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 8)
+# How many events one Dapr subscription over gRPC may hold; with fewer, several subscribers share more evenly.
+SUBSCRIPTION_EVENTS = max(1, env.int("SUBSCRIPTION_EVENTS", 100))
 
 # How often scheduled messages are swept, in milliseconds, rounded up to a second; rings bring them in between.
 SCHEDULER_INTERVAL_MS = env.int("SCHEDULER_INTERVAL_MS", 5_000)
@@ -61,10 +81,10 @@ SCHEDULER_BATCH_SIZE = env.int("SCHEDULER_BATCH_SIZE", 100)
 DLQ_MAX_REPLAYS = env.int("DLQ_MAX_REPLAYS", 10)
 # How many days dead letters are kept where the channel does not say; 0 keeps them.
 DEAD_LETTER_RETENTION_DAYS = max(0, env.int("DEAD_LETTER_RETENTION_DAYS", 0))
-# Where alerts about dead letters are posted, under EGRESS_ALLOW as deliveries are; none: they are kept and logged only.
+# Where alerts are posted, under EGRESS_ALLOW as deliveries are; none: they are kept and logged only.
 OPERATIONS_WEBHOOK_URL = readable_webhook(env.str("OPERATIONS_WEBHOOK_URL", ""))
 # The secret that signs them, whsec_ and base64, as consumers have one; none: they are not signed.
-OPERATIONS_WEBHOOK_SECRET = readable_secret(env.str("OPERATIONS_WEBHOOK_SECRET", ""))
+OPERATIONS_WEBHOOK_SECRET = readable_secret(from_environment("OPERATIONS_WEBHOOK_SECRET", ""))
 
 # How many days the id of a pruned message stays taken, and answers 410; 0 keeps it for good.
 ID_RETENTION_DAYS = env.int("ID_RETENTION_DAYS", 400)
@@ -76,7 +96,7 @@ AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", 0)
 # Where the lake is: a directory, or any URL that Hadoop knows (s3a://bucket/lake); none: in the data directory.
 LAKE_URL = env.str("LAKE_URL", "")
 # A replica of the database that exports and reports read rows from; none: the database itself.
-ANALYTICS_DATABASE_URL = env.str("ANALYTICS_DATABASE_URL", "")
+ANALYTICS_DATABASE_URL = from_environment("ANALYTICS_DATABASE_URL", "")
 # Whether the lake holds payloads too.
 LAKE_PAYLOADS = env.bool("LAKE_PAYLOADS", False)
 # The Spark cluster that exports and reports run on (spark://host:7077); none: this machine.
@@ -86,6 +106,9 @@ SPARK_MASTER = env.str("SPARK_MASTER", "")
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)
 # Whether /metrics is open to all; else it needs an API key.
 METRICS_OPEN = env.bool("METRICS_OPEN", False)
+
+# How many days the dashboard's numbers by the hour are kept; finer ones go sooner.
+WATCH_RETENTION_DAYS = max(1, env.int("WATCH_RETENTION_DAYS", 400))
 
 # When the report of the day before is made each night, as HH:MM in UTC; empty: never.
 REPORT_NIGHTLY_AT = readable_time(env.str("REPORT_NIGHTLY_AT", "03:00"))

@@ -5,10 +5,10 @@ from datetime import timedelta
 from kombu import Queue
 
 from .broker import SCHEDULER_INTERVAL_SECONDS
-from .environment import env
+from .environment import from_environment
 
 # The Redis that carries doorbells and rate limits. `./broker up` sets it to the embedded one.
-REDIS_URL = env.str("REDIS_URL", "redis://localhost:6379/0")
+REDIS_URL = from_environment("REDIS_URL", "redis://localhost:6379/0")
 
 
 def kombu_url(url: str) -> str:
@@ -48,8 +48,10 @@ CELERY_TASK_ROUTES = {
     "channels_app.deliver": {"queue": "delivery"},
     "channels_app.notify": {"queue": "delivery"},
     "channels_app.report_delivery_progress": {"queue": "delivery"},
-    "dlq_app.tell_alerts": {"queue": "delivery"},
+    "channels_app.tell_alerts": {"queue": "delivery"},
     "reports_app.make_report": {"queue": "reports"},
+    "reports_app.export_night": {"queue": "reports"},
+    "watch_app.fill_hours": {"queue": "reports"},
 }
 
 CELERY_BEAT_SCHEDULER = "channels_app.beat:ProgressScheduler"
@@ -74,12 +76,15 @@ CELERY_BEAT_SCHEDULE = {
     "tick recurring schedules": _every(SCHEDULER_INTERVAL_SECONDS, "scheduling_app.tick"),
     "remove old dead letters": _every(60, "dlq_app.remove_old"),
     "redrive for recovered consumers": _every(10, "dlq_app.redrive_recovered"),
-    "watch dead letters": _every(10, "dlq_app.watch"),
-    "tell of alerts": _every(10, "dlq_app.tell_alerts"),
+    "watch for alerts": _every(10, "channels_app.watch_alerts"),
+    "tell of alerts": _every(10, "channels_app.tell_alerts"),
     "look after reports": _every(10, "reports_app.sweep_reports"),
     "remove old reports": _every(600, "reports_app.remove_old_reports"),
     "prune what the lake has": _every(60, "reports_app.prune"),
     "fold counters": _every(2, "channels_app.fold_counters"),
+    "record numbers over time": _every(5, "watch_app.record"),
+    "remove old numbers": _every(60, "watch_app.remove_old"),
+    "look at the lake": _every(60, "watch_app.look_at_lake"),
     "report dispatch progress": _every(5, "channels_app.report_dispatch_progress"),
     "report delivery progress": _every(5, "channels_app.report_delivery_progress"),
 }

@@ -8,6 +8,7 @@ from .broker import *
 from .celery import *
 from .environment import development_secret, env, from_environment, readable_egress
 from .logs import logging_with
+from .mail import *
 from .rest import *
 
 PROFILE = "development"

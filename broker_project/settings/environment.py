@@ -8,9 +8,10 @@ from datetime import time
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 from environs import Env
 
-from broker_project.lib import webhooks
+from broker_project.lib import secret_files, webhooks
 from broker_project.lib.callback_url import check_callback_url
 from broker_project.lib.egress import allowed_from
 
@@ -24,10 +25,14 @@ env.read_env(str(BASE_DIR / ".env"), recurse=False)
 DATA_DIR = Path(env.str("BROKER_DATA_DIR", str(BASE_DIR / ".broker"))).resolve()
 
 
-def from_environment(name: str) -> str:
+def from_environment(name: str, default: str = "") -> str:
     """A secret given as NAME, or as NAME_FILE holding it (Docker and Kubernetes secrets)."""
-    path = env.str(f"{name}_FILE", "")
-    return Path(path).read_text().strip() if path else env.str(name, "")
+    return secret_files.given(name, os.environ, default)
+
+
+def several_from_environment(name: str) -> list[str]:
+    """Several, comma separated; none where nothing is given."""
+    return [one.strip() for one in from_environment(name).split(",") if one.strip()]
 
 
 def development_secret(name: str) -> str:
@@ -105,3 +110,20 @@ def readable_time(text: str) -> str:
         return text and f"{time.fromisoformat(text):%H:%M}"
     except ValueError as error:
         raise ImproperlyConfigured("REPORT_NIGHTLY_AT is HH:MM, or empty.") from error
+
+
+def readable_addresses(addresses: list[str]) -> list[str]:
+    """As they are, if mail can be sent to each."""
+    try:
+        for address in addresses:
+            validate_email(address)
+    except ValidationError as error:
+        raise ImproperlyConfigured("ALERT_EMAILS are e-mail addresses, comma separated.") from error
+    return addresses
+
+
+def one_of(name: str, text: str, *words: str) -> str:
+    """As it is, if it is one of these."""
+    if text not in words:
+        raise ImproperlyConfigured(f"{name} is one of: {', '.join(words)}.")
+    return text

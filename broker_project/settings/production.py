@@ -8,6 +8,7 @@ from .broker import *
 from .celery import *
 from .environment import env, production_secret, production_secrets, readable_egress
 from .logs import logging_with
+from .mail import *
 from .rest import *
 
 PROFILE = "production"

@@ -49,6 +49,7 @@ class ChannelAdmin(EngineAdmin):
         RETRY,
         ("Limits", {"fields": (*LIMITS, "max_backlog")}),
         ("Time", {"fields": ("max_age_seconds", "dead_letters", "retention_days")}),
+        ("Answers", {"fields": ("answers",)}),
         ("Later", {"fields": ("delayed_messaging", "partitions", "spread_seconds", "release_per_second")}),
     ]
 

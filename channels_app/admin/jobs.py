@@ -15,7 +15,7 @@ from channels_app.admin import timeline
 from channels_app.admin.endless import EndlessList, EndlessListAdmin
 from channels_app.admin.filters import ChannelFilter
 from channels_app.admin.links import address, link
-from channels_app.admin.messages import rows_with_id
+from channels_app.admin.messages import ACTS_OF_MESSAGE, rows_with_id
 from channels_app.admin.pages import Act
 from channels_app.admin.states import written
 from channels_app.admin.words import ACKNOWLEDGED_BY
@@ -168,8 +168,10 @@ class JobAdmin(EndlessListAdmin):
         job = timeline.told(DeliveryJob.objects.select_related("message").defer("message__payload")).get(
             pk=kwargs["obj"].pk
         )
+        job.message.channel = job.consumer.channel
         shown = {
             "acts": [
+                *(act(job.message) for act in ACTS_OF_MESSAGE),
                 Act("Message", "mail", address(job.message)),
                 Act(f"Consumer {job.consumer}", "cell_tower", address(job.consumer)),
                 Act(f"Channel {job.consumer.channel}", "hub", address(job.consumer.channel)),

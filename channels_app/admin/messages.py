@@ -1,5 +1,6 @@
 """Messages: found by id, channel, status or time, each with the story of its deliveries."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -24,6 +25,8 @@ from channels_app.models import Channel, DeliveryJob, Message, MessageKey, Produ
 SIZE = Func(F("payload"), function="octet_length", output_field=IntegerField())
 HEAD = Substr("payload", 1, payloads.SHOWN_BYTES, output_field=BinaryField())
 NOT_LISTED = ("payload", "headers")
+# Buttons of a message's page, now or for later; an app with more to tell of a message adds one.
+ACTS_OF_MESSAGE: list[Callable[[Any], Act]] = []
 
 
 def rows_with_id(message_id: str) -> list[int]:
@@ -92,7 +95,10 @@ class MessageAdmin(EndlessListAdmin):
         message = kwargs["obj"]
         stories = timeline.stories(message)
         story = {
-            "acts": [Act("Jobs of this message", "work", listed(DeliveryJob, message__id__exact=message.pk))],
+            "acts": [
+                *(act(message) for act in ACTS_OF_MESSAGE),
+                Act("Jobs of this message", "work", listed(DeliveryJob, message__id__exact=message.pk)),
+            ],
             "beginning": list(timeline.beginning(message)),
             "stories": stories[: timeline.MOST_JOBS],
             "more_jobs": len(stories) > timeline.MOST_JOBS,

@@ -23,10 +23,17 @@ class Page:
     icon: str
     name: str
     permission: str
+    # Whether pages below its address are none of its own.
+    stands_alone: bool = False
+
+    @property
+    def address(self) -> str:
+        return reverse(self.name)
 
 
 # Models with their icons, and pages; an app with pages of its own adds them.
 GROUPS: dict[str, list[Page | tuple[Any, str]]] = {
+    "Watch": [],
     "Messaging": [(Channel, "hub"), (Consumer, "cell_tower"), (Producer, "campaign")],
     "Traffic": [(Message, "mail"), (DeliveryJob, "work")],
     "Dead letters": [],
@@ -44,13 +51,16 @@ def build(request: HttpRequest) -> list[dict[str, Any]]:
 def _items(request: HttpRequest, entries: list[Page | tuple[Any, str]]) -> list[Item]:
     pages = [entry for entry in entries if isinstance(entry, Page)]
     models = [entry for entry in entries if not isinstance(entry, Page)]
-    shown = [
-        _item(page.title, page.icon, reverse(page.name)) for page in pages if request.user.has_perm(page.permission)
-    ]
+    shown = [_page(request, page) for page in pages if request.user.has_perm(page.permission)]
     lists = _models(request, models)
     # The theme takes a page for a part of the list below whose address it stands.
     at_a_page = any(item["link"] == request.path for item in shown)
     return [*shown, *({**item, "active": False} if at_a_page else item for item in lists)]
+
+
+def _page(request: HttpRequest, page: Page) -> Item:
+    item = _item(page.title, page.icon, page.address)
+    return {**item, "active": request.path == page.address} if page.stands_alone else item
 
 
 def _models(request: HttpRequest, entries: list[tuple[Any, str]]) -> list[Item]:

@@ -30,6 +30,8 @@ class Moment:
     since: datetime | None = None
     error: str = ""
     answer: str = ""
+    # Whose end this is.
+    attempt: DeliveryAttempt | None = None
 
     @property
     def clock(self) -> str:
@@ -136,7 +138,7 @@ def _by_its_clock(at: datetime | None) -> str:
 def attempted(attempt: DeliveryAttempt, since: datetime) -> Moment:
     word, tone, outcome = _outcome(attempt)
     text = f"Attempt {attempt.attempt}{_on(attempt.device_id)}: {outcome}."
-    return Moment(word, tone, text, attempt.finished_at, since, attempt.error, attempt.answer)
+    return Moment(word, tone, text, attempt.finished_at, since, attempt.error, attempt.answer, attempt)
 
 
 def _outcome(attempt: DeliveryAttempt) -> tuple[str, str, str]:

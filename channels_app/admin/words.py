@@ -58,6 +58,7 @@ HELP = {
     "max_age_seconds": "An undelivered message older than this is dead.",
     "dead_letters": "What becomes of jobs that ran out of retries.",
     "retention_days": "How long finished messages stay in the database. Blank: for ever.",
+    "answers": "How the answer of a push consumer is read. Topics of Dapr's door are read by Dapr's words.",
     "spread_seconds": "Each message for later goes up to this much after its time, by chance. Blank: at its time.",
     "release_per_second": "Of the messages for later that are due, so many go a second. Blank: all at once.",
     "type": "Push: we POST each message. Pull: the consumer fetches them.",

@@ -43,10 +43,13 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def mark_used(self, key_id: int) -> None:
         """Once a minute per process: a write per request would make every read a write."""
-        now = time.monotonic()
-        if now - self._used_at.get(key_id, float("-inf")) > REMEMBER_USE_SECONDS:
-            self._used_at[key_id] = now
+        if not self.is_use_noted(key_id):
+            self._used_at[key_id] = time.monotonic()
             ApiKey.objects.filter(pk=key_id).mark_used()
+
+    @classmethod
+    def is_use_noted(cls, key_id: int) -> bool:
+        return time.monotonic() - cls._used_at.get(key_id, float("-inf")) <= REMEMBER_USE_SECONDS
 
 
 class StaffSessionAuthentication(SessionAuthentication):

@@ -1,30 +1,50 @@
-"""API keys for routes of the frame, which has no Django request: looked up in a thread of their own."""
+"""API keys and tokens for routes of the frame, which has no Django request: looked up in a thread of their own."""
 
-import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
+import structlog
 from django.db import Error, close_old_connections
 from psycopg_pool import PoolTimeout
 
-from broker_project.api.exceptions import StorageAway
 from channels_app.api.authentication import ApiKeyAuthentication
+from channels_app.known import asked_by
 from channels_app.registry import registry
+
+log = structlog.get_logger(__name__)
 
 
 async def key_opens(text: str) -> bool:
-    return bool(text) and await asyncio.get_running_loop().run_in_executor(_thread(), _look_up, text)
+    return bool(text) and await looked_up(lambda: _opens(text))
 
 
-def _look_up(text: str) -> bool:
+async def looked_up(ask: Callable[[], Any]) -> Any:
+    """Asks the database about what a stranger brings."""
+    return await asked_by(_thread(), ask)
+
+
+def _opens(text: str) -> bool:
+    key_id = registry().api_key(text)
+    if key_id is not None:
+        ApiKeyAuthentication().mark_used(key_id)
+    return key_id is not None
+
+
+def note_use(key_id: int) -> None:
+    """Of a key that a process remembers: once a minute that is written down, and nobody waits for it."""
+    if ApiKeyAuthentication.is_use_noted(key_id):
+        return
+    _thread().submit(_mark_used, key_id)
+
+
+def _mark_used(key_id: int) -> None:
     close_old_connections()
     try:
-        key_id = registry().api_key(text)
-        if key_id is not None:
-            ApiKeyAuthentication().mark_used(key_id)
-        return key_id is not None
+        ApiKeyAuthentication().mark_used(key_id)
     except (Error, PoolTimeout) as error:
-        raise StorageAway from error
+        log.warning("api_key.cannot_note_use", error=type(error).__name__)
 
 
 @cache

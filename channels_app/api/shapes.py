@@ -20,6 +20,7 @@ from channels_app.models.channel import (
     MAX_PARTITIONS,
     MAX_RETENTION_DAYS,
     MAX_SPREAD_SECONDS,
+    Answers,
     DeadLetters,
 )
 from channels_app.models.consumer import (
@@ -126,6 +127,7 @@ class ChannelIn(RegistryIn):
     )
     partitions = Whole(min_value=1, max_value=MAX_PARTITIONS, **_OPTIONAL)
     retentionDays = Whole(source="retention_days", min_value=1, max_value=MAX_RETENTION_DAYS, **_OPTIONAL)
+    answers = Choice(choices=Answers.values, **_OPTIONAL)
 
 
 class ConsumerIn(RegistryIn):
@@ -276,6 +278,7 @@ class ChannelOut(RegistryOut):
     releasePerSecond = serializers.FloatField(source="release_per_second", allow_null=True)
     partitions = serializers.IntegerField()
     retentionDays = serializers.IntegerField(source="retention_days", allow_null=True)
+    answers = serializers.ChoiceField(choices=Answers.values)
     consumersUrl = serializers.SerializerMethodField()
     messagesUrl = serializers.SerializerMethodField()
     broadcastUrl = serializers.SerializerMethodField()

@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
 from broker_project.lib.ids import new_id
 from broker_project.lib.pg_arrays import Bigints, Byteas, Integers, Texts
+from broker_project.lib.prepared import fetch
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
 # order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,
@@ -19,9 +20,9 @@ WITH arrived AS MATERIALIZED (
     SELECT nextval('message_id_seq'::regclass) AS id, item.*
     FROM unnest(
         %(channels)s, %(producers)s, %(message_ids)s, %(payloads)s, %(content_types)s, %(priorities)s, %(headers)s,
-        %(partitions)s
+        %(partitions)s, %(ttls)s
     ) WITH ORDINALITY AS item
-        (channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, place)
+        (channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, ttl, place)
     ORDER BY place
 ), taken AS (
     INSERT INTO message_key (channel_id, message_id, row_id)
@@ -30,10 +31,10 @@ WITH arrived AS MATERIALIZED (
 ), stored AS (
     INSERT INTO message
         (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, partition, status,
-         received_at)
+         received_at, ttl_seconds)
     OVERRIDING SYSTEM VALUE
     SELECT id, channel_id, producer_id, message_id, payload, content_type, priority, headers::jsonb, partition, 100,
-           now()
+           now(), nullif(ttl, 0)
     FROM arrived JOIN taken ON taken.row_id = arrived.id
     RETURNING id
 )
@@ -52,6 +53,8 @@ class Incoming(NamedTuple):
     priority: int
     headers: dict[str, str]
     partition: int = 0
+    # How long its jobs may wait; 0: as long as the channel says.
+    ttl_seconds: int = 0
 
     @property
     def size(self) -> int:
@@ -66,18 +69,25 @@ def new_message_ids(number: int) -> list[str]:
 
 async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
     """Stores a group in one statement; says of each whether it is new (False: its id was taken)."""
-    cursor = await connection.execute(
-        _STORE,
-        {
-            "channels": Bigints([message.channel_id for message in messages]),
-            "producers": Bigints([message.producer_id for message in messages]),
-            "message_ids": Texts([message.message_id for message in messages]),
-            "payloads": Byteas([message.payload for message in messages]),
-            "content_types": Texts([message.content_type for message in messages]),
-            "priorities": Integers([message.priority for message in messages]),
-            "headers": Texts([json.dumps(message.headers) if message.headers else "{}" for message in messages]),
-            "partitions": Integers([message.partition for message in messages]),
-        },
-    )
+    cursor = await connection.execute(_STORE, _columns(messages))
     places = {row[0] for row in await cursor.fetchall()}
     return [place in places for place in range(1, len(messages) + 1)]
+
+
+def store_one(message: Incoming) -> bool:
+    """The same in the transaction that Django is in, for who has more to write with it."""
+    return bool(fetch(_STORE, _columns([message])))
+
+
+def _columns(messages: Sequence[Incoming]) -> dict[str, Any]:
+    return {
+        "channels": Bigints([message.channel_id for message in messages]),
+        "producers": Bigints([message.producer_id for message in messages]),
+        "message_ids": Texts([message.message_id for message in messages]),
+        "payloads": Byteas([message.payload for message in messages]),
+        "content_types": Texts([message.content_type for message in messages]),
+        "priorities": Integers([message.priority for message in messages]),
+        "headers": Texts([json.dumps(message.headers) if message.headers else "{}" for message in messages]),
+        "partitions": Integers([message.partition for message in messages]),
+        "ttls": Integers([message.ttl_seconds for message in messages]),
+    }

@@ -22,7 +22,8 @@ SELECT arrived.place, arrived.id FROM arrived JOIN taken ON taken.row_id = arriv
 """
 # Half the work of an INSERT … SELECT unnest: COPY fills whole pages at a time.
 _COPY = """
-COPY message (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status, partition)
+COPY message
+    (id, channel_id, producer_id, message_id, payload, content_type, priority, headers, status, partition, ttl_seconds)
 FROM STDIN (FORMAT binary)
 """
 _COPY_HEAD = b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0)
@@ -34,6 +35,8 @@ _length = struct.Struct("!i").pack
 _priority_and_jsonb = struct.Struct("!iiib").pack
 _status = struct.pack("!ih", 2, 100)
 _partition = struct.Struct("!ih").pack
+_ttl = struct.Struct("!ii").pack
+_NULL = struct.pack("!i", -1)
 
 
 async def store_new(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:
@@ -75,7 +78,7 @@ def _row(row_id: int, message: Incoming) -> bytes:
     headers = json.dumps(message.headers).encode() if message.headers else b"{}"
     return b"".join(
         (
-            _numbers(10, 8, row_id, 8, message.channel_id, 8, message.producer_id, len(name)),
+            _numbers(11, 8, row_id, 8, message.channel_id, 8, message.producer_id, len(name)),
             name,
             _length(len(message.payload)),
             message.payload,
@@ -85,5 +88,6 @@ def _row(row_id: int, message: Incoming) -> bytes:
             headers,
             _status,
             _partition(2, message.partition),
+            _ttl(4, message.ttl_seconds) if message.ttl_seconds else _NULL,
         )
     )

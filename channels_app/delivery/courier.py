@@ -198,7 +198,7 @@ class Courier:
             # This process was held up; its lease may end before an answer comes.
             return Outcome(reason=None, released=True)
         if job.is_expired:
-            return Outcome(reason=Reason.EXPIRED, error="Older than the channel's maxAgeSeconds.")
+            return Outcome(reason=Reason.EXPIRED, error="Older than its channel's maxAgeSeconds, or than its own ttl.")
         try:
             return await send(self.session, target, job)
         except asyncio.CancelledError:
@@ -227,7 +227,7 @@ class Courier:
         tries: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
         for one in batch:
             if one.target.circuit_breaker and one.is_try:
-                tries[one.target.consumer_id].append((one.job.job_id, one.outcome.ok))
+                tries[one.target.consumer_id].append((one.job.job_id, one.outcome.speaks_for_consumer))
         self._failing |= {k for k, seen in tries.items() if not all(ok for _, ok in seen)}
         counted = {k: seen for k, seen in tries.items() if k in self._failing}
         if not counted:

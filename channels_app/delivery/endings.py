@@ -42,6 +42,20 @@ WINDOW = 100
 # Past so many lines (a consumer and a priority each) the rest is found when it is claimed, and not sent either.
 LINES = 10_000
 
+# Those with a ttl of their own may end before older ones; they have an index (job_with_ttl), in whose order they are
+# found. Whoever polls by index does not get them either.
+_EXPIRE_TTL = """
+WITH late AS MATERIALIZED (
+    SELECT id FROM delivery_job WHERE status = 1001 AND has_ttl AND expires_at <= now()
+    ORDER BY expires_at LIMIT %(most)s
+), old AS MATERIALIZED (
+    SELECT j.id FROM delivery_job j JOIN late ON late.id = j.id
+    WHERE j.status = 1001 AND j.expires_at <= now() ORDER BY j.id FOR UPDATE OF j SKIP LOCKED
+)
+UPDATE delivery_job SET status = 1004, reason = 'expired', next_attempt_at = NULL, status_changed_at = now()
+FROM old WHERE delivery_job.id = old.id RETURNING delivery_job.id
+"""
+
 # A consumer that was deleted asks for nothing more, nor does one whose channel was. With ready jobs it is found by
 # skipping along their index; jobs that wait for a retry are looked through for those deleted a moment ago, and any
 # that slips through is found when it is promoted.
@@ -92,7 +106,8 @@ _BURY_READY, _BURY_WAITING = _OPEN.format(kind="NULL"), _OPEN.format(kind="NOT N
 
 def expire_old() -> int:
     """Whatever holds them up: a breaker, a pause, a consumer that does not ask."""
-    return _repeat(_EXPIRE_OLD, {"window": WINDOW, "lines": LINES}, Reason.EXPIRED)
+    short_lived = _repeat(_EXPIRE_TTL, {"most": MOST}, Reason.EXPIRED)
+    return short_lived + _repeat(_EXPIRE_OLD, {"window": WINDOW, "lines": LINES}, Reason.EXPIRED)
 
 
 def bury_gone() -> int:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from psycopg import AsyncConnection
+
 from broker_project.lib.prepared import fetch
 from channels_app.delivery.work import WHO, Work
 
@@ -19,12 +21,14 @@ WITH RECURSIVE waiting AS (
 """
 _CHANNELS = "SELECT channel_id FROM waiting WHERE channel_id IS NOT NULL"
 
-# What `numbered` holds (id, priority, partition, of one channel) becomes a job for each consumer. The dispatch of
-# scheduled messages makes its jobs by the same words.
+# What `numbered` holds (id, priority, partition, ends_at, of one channel) becomes a job for each consumer. It waits no
+# longer than the channel allows, nor than the message's own end. The dispatch of scheduled messages makes its jobs by
+# the same words.
 MAKE_JOBS = """
-    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, expires_at)
+    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, expires_at, has_ttl)
     SELECT numbered.id, channel.id, consumer.id, numbered.priority, numbered.partition,
-           now() + make_interval(secs => channel.max_age_seconds)
+           least(now() + make_interval(secs => channel.max_age_seconds), numbered.ends_at),
+           nullif(numbered.ends_at IS NOT NULL, false)
     FROM numbered CROSS JOIN channel JOIN consumer ON consumer.channel_id = channel.id
     JOIN consumer_state ON consumer_state.consumer_id = consumer.id
     WHERE channel.id = %(channel)s::bigint AND consumer.deleted_at IS NULL AND consumer_state.disabled_at IS NULL
@@ -35,13 +39,14 @@ MAKE_JOBS = """
 # One channel per statement. The state row serialises fan-outs of a channel: its sequence has no gap.
 _FAN_OUT = f"""
 WITH taken AS MATERIALIZED (
-    SELECT id, priority, partition FROM message
+    SELECT id, priority, partition, received_at + make_interval(secs => ttl_seconds) AS ends_at FROM message
     WHERE channel_id = %(channel)s::bigint AND status = 100 ORDER BY id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
 ), state AS (
     UPDATE channel_state SET last_sequence = last_sequence + (SELECT count(*) FROM taken)
     WHERE channel_id = %(channel)s::bigint RETURNING last_sequence - (SELECT count(*) FROM taken) AS before
 ), numbered AS (
-    SELECT id, priority, partition, state.before + row_number() OVER (ORDER BY id) AS sequence FROM taken, state
+    SELECT id, priority, partition, ends_at, state.before + row_number() OVER (ORDER BY id) AS sequence
+    FROM taken, state
 ), made AS (
     {MAKE_JOBS}
 ), moved AS (
@@ -87,3 +92,11 @@ def fan_out(channel_id: int) -> FannedOut:
     most = MOST_JOBS // max(1, consumers) or 1
     messages, *who = fetch(_FAN_OUT, {"channel": channel_id, "most": most})[0]
     return FannedOut(messages, Work.of(*who))
+
+
+async def fan_out_on(connection: AsyncConnection, channel_id: int, most: int) -> FannedOut:
+    """The oldest messages of one channel, in the transaction that stored the last of them."""
+    cursor = await connection.execute(_FAN_OUT, {"channel": channel_id, "most": most})
+    row = await cursor.fetchone()
+    assert row is not None
+    return FannedOut(row[0], Work.of(*row[1:]))

@@ -41,12 +41,19 @@ class Outcome:
     duration_ms: int = 0
     retry_after_seconds: float = 0.0
     gone: bool = False
+    # The consumer wants no other try of this one; it is not in trouble.
+    dropped: bool = False
     # Cut short by our own shutdown: no try at all.
     released: bool = False
 
     @property
     def ok(self) -> bool:
         return self.reason is None and not self.released
+
+    @property
+    def speaks_for_consumer(self) -> bool:
+        """Whether a consumer that answers so is well."""
+        return self.ok or self.dropped
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ def decide_probe(outcome: Outcome, *, failures: int, policy: Policy) -> Verdict:
 
 
 def _is_final(outcome: Outcome, policy: Policy) -> bool:
-    if outcome.gone:
+    if outcome.gone or outcome.dropped:
         return True
     names = {str(outcome.status_code), str(outcome.reason)}
     return bool(names & policy.non_retriable)

@@ -24,7 +24,7 @@ SELECT k.id AS consumer_id, k.public_id AS consumer, c.public_id AS channel, k.c
        k.signing_secret AS sealed_secret,
        CASE WHEN k.previous_secret_until > now() THEN k.previous_secret END AS sealed_previous_secret,
        k.timeout_seconds, s.slots, coalesce(k.max_in_flight, 100) AS max_in_flight,
-       k.ack_mode = 'explicit' AS awaits_acks, k.ack_timeout_seconds,
+       k.ack_mode = 'explicit' AS awaits_acks, k.ack_timeout_seconds, c.answers,
        coalesce(k.retries, c.retries) AS retries,
        coalesce(k.retry_initial_seconds, c.retry_initial_seconds) AS initial_seconds,
        coalesce(k.retry_factor, c.retry_factor) AS factor,
@@ -89,6 +89,8 @@ class Target(Addressee):
     # Its 2xx only says that it has the job: until it acknowledges, a slot is taken.
     awaits_acks: bool = False
     ack_timeout_seconds: float = 60.0
+    # How its answer is read: by its status, or by Dapr's words too.
+    answers: str = "http"
 
     @cached_property
     def policy(self) -> Policy:

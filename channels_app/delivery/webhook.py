@@ -13,11 +13,13 @@ from yarl import URL
 import broker_project
 from broker_project.lib import webhooks
 from broker_project.lib.egress import Egress, EgressDenied
+from channels_app.delivery.answers import understood
 from channels_app.delivery.claim import Job
 from channels_app.delivery.connector import GuardedConnector
 from channels_app.delivery.lookups import LookUp, Lookups
 from channels_app.delivery.retry import Outcome
 from channels_app.delivery.target import Addressee, Target
+from channels_app.models.channel import Answers
 from channels_app.reasons import Reason
 
 CONNECT_SECONDS = 10.0
@@ -84,12 +86,12 @@ async def _post(session: aiohttp.ClientSession, target: Target, job: Job, began:
     async with session.post(
         _url(target.callback_url),
         data=job.payload,
-        headers=_headers(target, job),
+        headers=headers_of(target, job),
         timeout=_timeout(target.timeout_seconds),
         allow_redirects=False,
     ) as response:
         answer = await _read(response)
-    return Outcome(
+    outcome = Outcome(
         reason=_reason_for(response.status),
         status_code=response.status,
         answer=answer[:SNIPPET_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd"),
@@ -97,6 +99,7 @@ async def _post(session: aiohttp.ClientSession, target: Target, job: Job, began:
         gone=response.status == 410,
         duration_ms=_since(began),
     )
+    return understood(outcome, answer) if target.answers == Answers.DAPR else outcome
 
 
 @lru_cache(10_000)
@@ -134,7 +137,8 @@ def _signed(to: Addressee, webhook_id: str, body: bytes) -> dict[str, str]:
     }
 
 
-def _headers(target: Target, job: Job) -> dict[str, str]:
+def headers_of(target: Addressee, job: Job) -> dict[str, str]:
+    """What a job is sent with; the client adds Host, Accept and Content-Length."""
     return {
         **{name: str(value) for name, value in job.headers.items()},
         **_signed(target, job.message_id, job.payload),

@@ -1,5 +1,6 @@
 """The rows of the core. Status and time are written here and nowhere else."""
 
+from channels_app.models.alert import Alert, AlertKind
 from channels_app.models.api_key import ApiKey
 from channels_app.models.channel import Channel
 from channels_app.models.consumer import Consumer
@@ -13,6 +14,8 @@ from channels_app.models.registry_version import RegistryVersion
 from channels_app.models.state import ChannelState, ConsumerState
 
 __all__ = [
+    "Alert",
+    "AlertKind",
     "ApiKey",
     "Channel",
     "ChannelState",

@@ -27,6 +27,13 @@ class DeadLetters(models.TextChoices):
     DROP = "drop", "count only"
 
 
+class Answers(models.TextChoices):
+    """How the answer of a push consumer is read."""
+
+    HTTP = "http", "by its status"
+    DAPR = "dapr", "by its status and Dapr's words: SUCCESS, RETRY, DROP"
+
+
 class Channel(RegistryObject):
     retries = models.IntegerField(default=3, validators=between(0, MAX_RETRIES))
     retry_initial_seconds = models.FloatField(default=1.0, validators=between(0.001, MAX_WAIT_SECONDS))
@@ -43,6 +50,7 @@ class Channel(RegistryObject):
     spread_seconds = models.FloatField(null=True, blank=True, validators=between(0.001, MAX_SPREAD_SECONDS))
     release_per_second = models.FloatField(null=True, blank=True, validators=between(0.001, MAX_PER_SECOND))
     retention_days = models.IntegerField(null=True, blank=True, validators=between(1, MAX_RETENTION_DAYS))
+    answers = models.CharField(max_length=8, choices=Answers.choices, default=Answers.HTTP, db_default=Answers.HTTP)
 
     class Meta:
         db_table = "channel"
@@ -65,4 +73,5 @@ class Channel(RegistryObject):
             models.CheckConstraint(name="channel_spread_is_positive", condition=Q(spread_seconds__gt=0)),
             models.CheckConstraint(name="channel_release_is_positive", condition=Q(release_per_second__gt=0)),
             models.CheckConstraint(name="channel_retention_is_positive", condition=Q(retention_days__gte=1)),
+            models.CheckConstraint(name="channel_answers_are_known", condition=Q(answers__in=Answers.values)),
         ]

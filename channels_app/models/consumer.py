@@ -66,10 +66,17 @@ class Consumer(RegistryObject):
     retry_ceiling_seconds = models.FloatField(null=True, blank=True, validators=between(0.001, MAX_WAIT_SECONDS))
     retry_jitter = models.CharField(max_length=8, null=True, blank=True, choices=Jitter.choices)
     non_retriable = non_retriable_field(null=True)
+    # Of a queue's consumer: so many attempts in all (0: no end), however they ended and at once one after another. The
+    # retry columns have no say then, and nothing is poison.
+    max_attempts = models.IntegerField(null=True, editable=False)
 
     class Meta:
         db_table = "consumer"
-        indexes = [models.Index(fields=["channel", "id"], condition=Q(deleted_at__isnull=True), name="consumer_live")]
+        indexes = [
+            models.Index(fields=["channel", "id"], condition=Q(deleted_at__isnull=True), name="consumer_live"),
+            # For a subscriber that does not say which queue it polls.
+            models.Index(fields=["public_id"], condition=Q(deleted_at__isnull=True), name="consumer_by_public_id"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["channel", "public_id"],
@@ -92,6 +99,7 @@ class Consumer(RegistryObject):
                 condition=Q(timeout_seconds__gt=0, timeout_seconds__lte=MAX_TIMEOUT_SECONDS),
             ),
             models.CheckConstraint(name="consumer_ack_timeout_is_positive", condition=Q(ack_timeout_seconds__gt=0)),
+            models.CheckConstraint(name="consumer_attempts_in_range", condition=Q(max_attempts__gte=0)),
             *RegistryObject.Meta.constraints,
             *retry_constraints(),
         ]

@@ -71,6 +71,8 @@ class DeliveryJob(models.Model):
     # Not delivered after this, whatever holds it up: DEAD, expired.
     expires_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     status_changed_at = models.DateTimeField(db_default=Now())
+    # True: `expires_at` is its message's own, not only its channel's. Else NULL, which costs no byte.
+    has_ttl = models.BooleanField(null=True)
 
     objects = DeliveryJobQuerySet.as_manager()
 
@@ -90,8 +92,16 @@ class DeliveryJob(models.Model):
                 condition=Q(status=1001, next_attempt_at__isnull=False),
                 name="job_waiting",
             ),
+            # The same for one consumer.
+            models.Index(
+                fields=["consumer", "next_attempt_at", "id"],
+                condition=Q(status=1001, next_attempt_at__isnull=False),
+                name="job_waiting_of",
+            ),
             models.Index(fields=["consumer", "lease_until"], condition=Q(status=1002), name="job_in_flight"),
             models.Index(fields=["message"], name="job_by_message"),
+            # Those that may end before older ones do; few channels have any.
+            models.Index(fields=["expires_at"], condition=Q(status=1001, has_ttl=True), name="job_with_ttl"),
         ]
         constraints = [
             # What was polled by index is held without a lease.

@@ -75,6 +75,8 @@ class Message(Content, models.Model):
     dispatched_at = models.DateTimeField(null=True)
     expunged_at = models.DateTimeField(null=True)
     expunged_by = models.CharField(max_length=255, null=True)
+    # How long its jobs may wait, if shorter than the channel's maxAgeSeconds.
+    ttl_seconds = models.IntegerField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

@@ -7,7 +7,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Greatest, Now, TruncSecond
 
-from broker_project.lib.patterns import PUBLIC_ID
+from broker_project.lib.patterns import PUBLIC_ID, whole
 from channels_app.models.fields import SealedField, new_token
 from channels_app.models.policies import RateLimited
 
@@ -55,6 +55,14 @@ class RegistryObject(RateLimited):
 
     class Meta(RateLimited.Meta):
         abstract = True
+        constraints = [
+            *RateLimited.Meta.constraints,
+            models.CheckConstraint(
+                name="%(class)s_id_is_legal",
+                condition=models.Q(public_id__regex=whole(PUBLIC_ID)),
+                violation_error_message="An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.public_id

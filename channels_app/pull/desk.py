@@ -27,6 +27,7 @@ class Waiter:
     until: float
     answer: asyncio.Future[list[Leased]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     has_left: bool = False
+    is_served: bool = False
 
     def give(self, jobs: list[Leased]) -> None:
         if not self.answer.done():
@@ -110,10 +111,12 @@ class Desk:
         line.hinted.set()
 
     async def _leave(self, waiter: Waiter) -> list[Leased]:
-        """Who is being served has left before the answer: what comes of it goes back."""
+        """What comes of it goes back, before who leaves gives back other jobs: those would be given to it once more."""
         waiter.has_left = True
         if waiter.answer.done() and not waiter.answer.exception():
             await self.give_back(waiter.answer.result())
+        elif waiter.is_served:
+            await asyncio.wait({waiter.answer})
         return []
 
     async def _serve(self, consumer_id: int, line: Line) -> None:
@@ -123,6 +126,7 @@ class Desk:
                 continue
             # Before the look: what comes after it is hinted at again.
             line.hinted.clear()
+            waiter.is_served = True
             try:
                 jobs = await self.lease(waiter.ask)
             except Exception as error:  # noqa: BLE001
@@ -132,6 +136,7 @@ class Desk:
             if jobs:
                 await self._hand_over(waiter, jobs)
             else:
+                waiter.is_served = False
                 line.waiters.appendleft(waiter)
                 self._send_away(line)
                 await self._rest(line)
@@ -140,8 +145,8 @@ class Desk:
     async def _hand_over(self, waiter: Waiter, jobs: list[Leased]) -> None:
         if waiter.has_left:
             await self.give_back(jobs)
-        else:
-            waiter.give(jobs)
+            jobs = []
+        waiter.give(jobs)
 
     async def give_back(self, jobs: Sequence[Leased]) -> None:
         if not jobs:
@@ -157,9 +162,9 @@ class Desk:
         now = asyncio.get_running_loop().time()
         waiters, line.waiters = line.waiters, deque()
         for waiter in waiters:
-            if self._is_closed or waiter.until <= now:
+            if self._is_closed or waiter.has_left or waiter.until <= now:
                 waiter.give([])
-            elif not waiter.has_left:
+            else:
                 line.waiters.append(waiter)
 
     async def _rest(self, line: Line) -> None:

@@ -77,7 +77,7 @@ class Ended:
 
     @classmethod
     def of(cls, late: Late, acker: Acker) -> "Ended":
-        if late.is_poison:
+        if late.is_poison and not acker.is_queue:
             return cls(late, acker, Verdict(dead=True, failures=1))
         return cls(late, acker, decide(_TIMEOUT, failures=late.failures, policy=acker.policy))
 
@@ -91,7 +91,8 @@ class Ended:
 
     @property
     def reason(self) -> Reason:
-        return Reason.POISON if self.late.is_poison else Reason.ACK_TIMEOUT
+        is_poison = self.late.is_poison and not self.acker.is_queue
+        return Reason.POISON if is_poison else Reason.ACK_TIMEOUT
 
     def tell(self) -> None:
         facts = {"reason": self.reason.value, "advice": ADVICE[self.reason]} if self.verdict.dead else {}
@@ -103,7 +104,7 @@ class Ended:
             job=self.late.job_id,
             old="INFLIGHT",
             new="DEAD" if self.verdict.dead else "QUEUED",
-            attempt=f"{self.late.failures + 1} of {self.acker.retries + 1}",
+            attempt=f"{self.late.failures + 1} of {self.acker.tries}",
             **facts,
         )
 

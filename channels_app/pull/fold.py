@@ -124,9 +124,14 @@ def is_past(held: Held, ack: Ack) -> bool:
 
 
 def _ending(held: Held, ack: Ack, past: Past) -> AckStatus | None:
-    if held.status == DELIVERED and named(held, ack) == held.attempt:
+    is_current = named(held, ack) == held.attempt
+    if held.status == DELIVERED and is_current:
         return AckStatus.COMPLETE
-    return past.get(named(held, ack))
+    ending = past.get(named(held, ack))
+    if held.status == DEAD and is_current and ending is AckStatus.FAILED and ack.status is AckStatus.REFUSED:
+        # The history calls both a failure, and both have come to this: never again.
+        return AckStatus.REFUSED
+    return ending
 
 
 def move(held: Held, folded: Folded, policy: Policy) -> Move | None:

@@ -24,13 +24,14 @@ WHERE s.consumer_id = %(consumer)s AND k.type = 'pull' AND k.pull_mode = 'lease'
 # it does not know the planner believes that it is a tenth of all that is ready, and reads the whole table.
 _LEASE = """
 WITH ready AS MATERIALIZED (
-    SELECT j.id, j.priority, octet_length(m.payload) AS size
+    SELECT j.id, j.priority, j.partition, octet_length(m.payload) AS size
     FROM delivery_job j JOIN message m ON m.id = j.message_id
     WHERE j.consumer_id = %(consumer)s AND j.status = 1001 AND j.next_attempt_at IS NULL AND j.expires_at > now()
     ORDER BY j.priority DESC, j.id LIMIT %(most)s FOR UPDATE OF j SKIP LOCKED
 ), fits AS MATERIALIZED (
     SELECT id FROM (
         SELECT id, sum(size) OVER line AS upto, row_number() OVER line AS place FROM ready
+        WHERE NOT %(of_one)s OR partition = (SELECT partition FROM ready ORDER BY priority DESC, id LIMIT 1)
         WINDOW line AS (ORDER BY priority DESC, id)
     ) AS measured WHERE place = 1 OR upto <= %(bytes)s
 ), taken AS (
@@ -38,10 +39,10 @@ WITH ready AS MATERIALIZED (
            lease_until = now() + make_interval(secs => %(lease)s), device_id = %(device)s,
            started_at = NULL, device_started_at = NULL, device_completed_at = NULL
     WHERE id = ANY (ARRAY(SELECT id FROM fits))
-    RETURNING id, attempt, priority, lease_until, message_id
+    RETURNING id, attempt, priority, lease_until, message_id, failures, partition
 )
 SELECT taken.id, taken.attempt, taken.priority, taken.lease_until, message.message_id, message.payload,
-       message.content_type, message.headers, message.received_at
+       message.content_type, message.headers, message.received_at, taken.failures, taken.partition
 FROM taken JOIN message ON message.id = taken.message_id
 ORDER BY taken.priority DESC, taken.id
 """
@@ -67,7 +68,7 @@ SELECT asked.id FROM unnest(%s::bigint[]) AS asked (id) CROSS JOIN LATERAL (
 
 
 class Ask(NamedTuple):
-    """What a consumer asks for. `cap` is how many it may hold in all."""
+    """What a consumer asks for. `cap` is how many it may hold in all; `of_one_partition`: the one of the best job."""
 
     consumer_id: int
     cap: int
@@ -75,6 +76,7 @@ class Ask(NamedTuple):
     lease_seconds: float
     max_bytes: int
     device_id: str | None = None
+    of_one_partition: bool = False
 
 
 class Leased(NamedTuple):
@@ -89,6 +91,8 @@ class Leased(NamedTuple):
     content_type: str
     headers: dict[str, Any]
     published_at: datetime
+    failures: int = 0
+    partition: int = 0
 
 
 async def lease(connection: AsyncConnection, ask: Ask) -> list[Leased]:
@@ -103,6 +107,7 @@ async def lease(connection: AsyncConnection, ask: Ask) -> list[Leased]:
             "bytes": ask.max_bytes,
             "lease": ask.lease_seconds,
             "device": ask.device_id,
+            "of_one": ask.of_one_partition,
         }
         await cursor.execute(_LEASE, parameters)
         return await cursor.fetchall()

@@ -11,12 +11,14 @@ from broker_project.lib.pg_arrays import Bigints
 from channels_app.delivery.retry import Policy
 
 POLICIES = """
-SELECT k.id, k.public_id, c.public_id, k.type, k.callback_url <> '',
+SELECT k.id, k.public_id, c.public_id, k.type, k.callback_url <> '', k.max_attempts,
        coalesce(k.retries, c.retries), coalesce(k.retry_initial_seconds, c.retry_initial_seconds),
        coalesce(k.retry_factor, c.retry_factor), coalesce(k.retry_ceiling_seconds, c.retry_ceiling_seconds),
        coalesce(k.retry_jitter, c.retry_jitter), coalesce(k.non_retriable, c.non_retriable)
 FROM consumer k JOIN channel c ON c.id = k.channel_id WHERE k.id = ANY(%(consumers)s)
 """
+# As many as the column of failures can count.
+NO_END = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Acker:
     channel: str
     type: str
     has_url: bool
+    max_attempts: int | None
     retries: int
     initial_seconds: float
     factor: float
@@ -39,8 +42,19 @@ class Acker:
     def is_push(self) -> bool:
         return self.type == "push"
 
+    @property
+    def is_queue(self) -> bool:
+        return self.max_attempts is not None
+
+    @property
+    def tries(self) -> int:
+        """How many an item of it has in all."""
+        return self.retries + 1 if self.max_attempts is None else self.max_attempts or NO_END
+
     @cached_property
     def policy(self) -> Policy:
+        if self.is_queue:
+            return Policy(self.tries - 1, 0.0, 1.0, 0.0, "none", frozenset())
         return Policy(
             self.retries,
             self.initial_seconds,

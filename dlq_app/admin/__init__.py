@@ -1,5 +1,5 @@
 """Staff's pages of dead letters: why they are there, in groups, and what mends them. Every act asks, and is audited."""
 
-from dlq_app.admin import alerts, letters, policies
+from dlq_app.admin import letters, policies
 
-__all__ = ["alerts", "letters", "policies"]
+__all__ = ["letters", "policies"]

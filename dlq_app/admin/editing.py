@@ -51,7 +51,7 @@ class EditForm(NoteForm):
 
     def clean_headers(self) -> dict[str, str]:
         try:
-            headers = _headers(self.cleaned_data["headers"])
+            headers = typed_headers(self.cleaned_data["headers"])
             check_size(headers)
         except InvalidHeader as error:
             raise forms.ValidationError(_NOT_LEGAL) from error
@@ -64,7 +64,7 @@ class EditForm(NoteForm):
         """What was not changed is left as it was, byte for byte: a browser sends other ends of lines than it got."""
         told = self.cleaned_data
         payload = told.get("payload")
-        was = _headers(self.initial["headers"])
+        was = typed_headers(self.initial["headers"])
         return Content(
             payload=None if payload in (None, self.text) else str(payload).encode(),
             content_type=told["content_type"] if "content_type" in self.changed_data else None,
@@ -72,7 +72,7 @@ class EditForm(NoteForm):
         )
 
 
-def _headers(text: str) -> dict[str, str]:
+def typed_headers(text: str) -> dict[str, str]:
     return dict(_header(line) for line in text.splitlines() if line.strip())
 
 

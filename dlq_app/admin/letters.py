@@ -28,7 +28,7 @@ from dlq_app.admin.acting_pages import ActingAdmin
 from dlq_app.admin.editing import difference
 from dlq_app.admin.overview_page import OVERVIEW, overview_view
 from dlq_app.filters import words_asked
-from dlq_app.models import DeadLetter, DeadLetterAlert, DeadLetterPolicy
+from dlq_app.models import DeadLetter, DeadLetterPolicy
 
 SHOWN_ERROR = 160
 MOST_FOUND = 1_000
@@ -36,7 +36,6 @@ MOST_FOUND = 1_000
 navigation.GROUPS["Dead letters"] += [
     OVERVIEW,
     (DeadLetter, "mark_email_unread"),
-    (DeadLetterAlert, "notifications"),
     (DeadLetterPolicy, "policy"),
 ]
 LISTS_OF_CHANNEL.append((DeadLetter, "mark_email_unread"))

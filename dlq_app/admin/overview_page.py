@@ -11,14 +11,15 @@ from django.utils import timezone
 
 from channels_app.admin.links import listed
 from channels_app.admin.navigation import Page
+from channels_app.models import Alert
 from dlq_app import overview
-from dlq_app.admin import alerts
+from dlq_app.admin import raised
 from dlq_app.admin.asking import AGE, AGES, CAUSE, CHANNEL, CONSUMER, REASON
 from dlq_app.causes import causes
 from dlq_app.filters import LetterFilter
-from dlq_app.models import DeadLetter, DeadLetterAlert
+from dlq_app.models import DeadLetter
 
-VIEW, VIEW_ALERTS = "dlq_app.view_deadletter", "dlq_app.view_deadletteralert"
+VIEW, VIEW_ALERTS = "dlq_app.view_deadletter", "channels_app.view_alert"
 OVERVIEW = Page("Overview", "monitoring", "admin:dlq_app_deadletter_overview", VIEW)
 # A bar that is there can be seen, and labels have room on a phone.
 LEAST_PERCENT = 3
@@ -41,7 +42,7 @@ def overview_view(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     growth, ages = overview.growth_and_age(timezone.now())
     found, holders = causes(LetterFilter()), overview.holders()
-    raised = alerts.open_alerts()
+    found_alerts = raised.open_alerts()
     totals = overview.totals()
     shown = {
         "title": "Dead letters: overview",
@@ -58,9 +59,9 @@ def overview_view(request: HttpRequest) -> HttpResponse:
         "grown": _in_all(growth),
         "ages": [_age(span, word, name, _most(ages)) for span, (word, name) in zip(ages, AGES, strict=True)],
         "all_url": listed(DeadLetter),
-        "alerts": raised[: alerts.MOST_SHOWN],
-        "more_alerts": len(raised) > alerts.MOST_SHOWN,
-        "alerts_url": listed(DeadLetterAlert) if request.user.has_perm(VIEW_ALERTS) else None,
+        "alerts": found_alerts[: raised.MOST_SHOWN],
+        "more_alerts": len(found_alerts) > raised.MOST_SHOWN,
+        "alerts_url": listed(Alert) if request.user.has_perm(VIEW_ALERTS) else None,
     }
     frame = {**admin.site.each_context(request), "opts": DeadLetter._meta}
     return TemplateResponse(request, "dlq_app/admin/overview.html", {**frame, **shown})

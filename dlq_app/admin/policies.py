@@ -8,17 +8,17 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from unfold.contrib.filters.admin import BooleanRadioFilter, RadioFilter
 
+from broker_project.lib.durations import in_words
 from channels_app.admin.channels import PAGES_OF_CHANNEL
 from channels_app.admin.links import address, listed
 from channels_app.admin.lists import LongListAdmin
 from channels_app.admin.pages import Act
 from channels_app.admin.states import State
-from channels_app.models import Channel
+from channels_app.models import Alert, Channel
 from channels_app.models.channel import DeadLetters
 from dlq_app import policies
 from dlq_app.admin.asking import CHANNEL, is_number
-from dlq_app.admin.durations import in_words
-from dlq_app.models import DeadLetter, DeadLetterAlert, DeadLetterPolicy
+from dlq_app.models import DeadLetter, DeadLetterPolicy
 
 COLUMNS = ("retention_days", "auto_redrive", "alert_depth", "alert_age_seconds")
 KEEPS = State("keeps", "success", "The channel keeps its dead letters.")
@@ -145,7 +145,7 @@ class DeadLetterPolicyAdmin(LongListAdmin):
         beside = {
             Channel: Act(f"Channel {channel}", "hub", address(channel)),
             DeadLetter: Act("Dead letters", "mark_email_unread", listed(DeadLetter, **{CHANNEL: channel.pk})),
-            DeadLetterAlert: Act("Alerts", "notifications", listed(DeadLetterAlert, **{CHANNEL: channel.pk})),
+            Alert: Act("Alerts", "notifications", listed(Alert, **{CHANNEL: channel.pk})),
         }
         of = self.admin_site.get_model_admin
         return [act for model, act in beside.items() if of(model).has_view_or_change_permission(request)]

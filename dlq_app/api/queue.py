@@ -61,7 +61,7 @@ class DeadLetterQueueView(APIView):
         chosen = LetterFilter(consumer_id=_consumer(channel_id, consumer_id).pk)
         return Response(RequeuedAllOut(services.requeue_all(chosen=chosen, by=by, note=note)).data, status=202)
 
-    @extend_schema(operation_id="clearDeadJobs", responses=DeletedOut, tags=["dead letters"])
+    @extend_schema(operation_id="clearDeadJobs", responses={200: DeletedOut}, tags=["dead letters"])
     def delete(self, request: Request, channel_id: str, consumer_id: str) -> Response:
         """Discard all dead jobs of a consumer. Their history stays."""
         letters = selectors.letters_of(_consumer(channel_id, consumer_id))

@@ -1,4 +1,4 @@
-"""How a channel wants its dead letters looked after, and what was noticed about them."""
+"""How a channel wants its dead letters looked after."""
 
 from django.db import models
 from django.db.models import Q
@@ -35,44 +35,6 @@ class DeadLetterPolicy(models.Model):
 
     def __str__(self) -> str:
         return str(self.channel)
-
-
-class AlertKind(models.TextChoices):
-    DEPTH = "depth"
-    AGE = "age"
-
-
-class DeadLetterAlert(models.Model):
-    """One episode: from when a threshold was crossed to when it no longer was. `value` is what it began with."""
-
-    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="dead_letter_alerts")
-    kind = models.CharField(max_length=8, choices=AlertKind.choices)
-    threshold = models.IntegerField()
-    value = models.BigIntegerField()
-    began_at = models.DateTimeField(db_default=Now())
-    ended_at = models.DateTimeField(null=True)
-    # When the operations webhook took the news of either.
-    began_told_at = models.DateTimeField(null=True)
-    ended_told_at = models.DateTimeField(null=True)
-
-    class Meta:
-        db_table = "dead_letter_alert"
-        verbose_name = "dead letter alert"
-        indexes = [
-            models.Index(
-                fields=["id"],
-                condition=Q(began_told_at__isnull=True) | Q(ended_told_at__isnull=True),
-                name="letter_alert_untold",
-            )
-        ]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["channel", "kind"], condition=Q(ended_at__isnull=True), name="letter_alert_once_per_episode"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.channel} {self.kind}"
 
 
 class DeadLetterRecovery(models.Model):

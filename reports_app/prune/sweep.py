@@ -44,6 +44,14 @@ class Batch(Protocol):
     def __call__(self, wanted: Wanted, *, after: int, most: int) -> Step: ...
 
 
+@dataclass(frozen=True)
+class Swept:
+    """What went; and whether the time was over before the work."""
+
+    gone: Tally
+    has_more: bool = False
+
+
 @dataclass
 class Walk:
     """Along one channel's rows; the place where it stops is kept in `column`."""
@@ -67,23 +75,27 @@ class Walk:
             cursor.execute(_REMEMBER.format(column=self.column), told)
 
 
-def sweep(*, seconds: float = SWEEP_SECONDS) -> Tally:
-    """Says what went. While another sweep is under way: nothing."""
+def sweep(*, seconds: float = SWEEP_SECONDS) -> Swept:
+    """While another sweep is under way: nothing."""
     with only_one(PRUNE_LOCK, patience_seconds=0) as is_ours:
         if not is_ours:
-            return Tally()
+            return Swept(Tally())
         deadline = time.monotonic() + seconds
-        for remove in (records.free_ids, records.remove_operations, records.remove_audit):
-            _drain(remove, deadline)
-        return _take_turns(_walks(), deadline)
+        removes = (records.free_ids, records.remove_operations, records.remove_audit)
+        drained = [_drain(remove, deadline) for remove in removes]
+        swept = _take_turns(_walks(), deadline)
+        return Swept(swept.gone, swept.has_more or not all(drained))
 
 
-def _drain(remove: Callable[[], int], deadline: float) -> None:
-    while remove() == records.MOST and time.monotonic() < deadline:
-        pass
+def _drain(remove: Callable[[], int], deadline: float) -> bool:
+    """Whether none is left."""
+    while remove() == records.MOST:
+        if time.monotonic() >= deadline:
+            return False
+    return True
 
 
-def _take_turns(walks: list[Walk], deadline: float) -> Tally:
+def _take_turns(walks: list[Walk], deadline: float) -> Swept:
     gone, left = Tally(), walks
     while left and time.monotonic() < deadline:
         for walk in left:
@@ -93,7 +105,8 @@ def _take_turns(walks: list[Walk], deadline: float) -> Tally:
         left = [walk for walk in left if not walk.is_over]
     for walk in walks:
         walk.remember()
-    return gone
+    # A look that found nothing to take is not followed by another at once: where all must stay, there would be no end.
+    return Swept(gone, bool(left and gone.total))
 
 
 def count(channel: str | None = None) -> dict[str, Tally]:

@@ -2,11 +2,19 @@
 
 from celery import shared_task
 
+from channels_app.doorbell import Bell, doorbell
 from channels_app.metrics.activity import count_moved
 from channels_app.tasks import RETRIED
 from reports_app.prune import sweep
 
+PRUNE = Bell("reports_app.prune")
 
-@shared_task(name="reports_app.prune", **RETRIED)
+
+@shared_task(name=PRUNE.task, **RETRIED)
 def prune() -> None:
-    count_moved("reports_app.prune", sweep.sweep().total)
+    """Every minute. What there was no time for is rung for at once: others have their turn in between."""
+    doorbell().answer(PRUNE)
+    swept = sweep.sweep()
+    count_moved(PRUNE.task, swept.gone.total)
+    if swept.has_more:
+        doorbell().ring(PRUNE)

@@ -1,5 +1,5 @@
 """Staff's pages of what is for later. Every act goes through a service, asks first, and is audited."""
 
-from scheduling_app.admin import recurring, scheduled
+from scheduling_app.admin import components, recurring, scheduled
 
-__all__ = ["recurring", "scheduled"]
+__all__ = ["components", "recurring", "scheduled"]

@@ -15,7 +15,7 @@ from channels_app.admin.links import listed
 from channels_app.admin.pages import Act, Question
 from channels_app.admin.states import written
 from scheduling_app import services
-from scheduling_app.api.later import check_delay
+from scheduling_app.door.later import check_delay
 from scheduling_app.models import ScheduledMessage
 
 MOST_NAMED = 5

@@ -19,7 +19,7 @@ from channels_app.admin.channels import LISTS_OF_CHANNEL
 from channels_app.admin.endless import EndlessList
 from channels_app.admin.filters import ChannelFilter
 from channels_app.admin.links import address, link
-from channels_app.admin.messages import HEAD, NOT_LISTED, SIZE
+from channels_app.admin.messages import ACTS_OF_MESSAGE, HEAD, NOT_LISTED, SIZE
 from channels_app.admin.pages import Act
 from channels_app.admin.states import written
 from channels_app.models import Channel, Message, MessageKey, Producer
@@ -107,7 +107,8 @@ class ScheduledMessageAdmin(ActingAdmin):
 
     def acts(self, request: HttpRequest, message: ScheduledMessage) -> list[Act]:
         became = _became(message)
-        links = [Act("Message", "mail", address(became))] if became else []
+        links = [act(message) for act in ACTS_OF_MESSAGE]
+        links += [Act("Message", "mail", address(became))] if became else []
         links.append(Act(f"Channel {message.channel}", "hub", address(message.channel)))
         if message.status != ScheduledStatus.SCHEDULED or not self.has_act_permission(request):
             return links

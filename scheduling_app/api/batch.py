@@ -13,9 +13,8 @@ from channels_app.delivery.accept import Incoming, new_message_ids
 from channels_app.registry import Entry
 from scheduling_app.accept import Times
 from scheduling_app.api.item import ItemRefused, read_item
+from scheduling_app.door.bounds import SLICE_SECONDS
 
-# A thread would hold the interpreter just as long: reading stops by itself to let the event loop do other work.
-SLICE_SECONDS = 0.002
 IDS_AT_A_TIME = 256
 
 

@@ -1,61 +1,27 @@
 """The broadcast door: POST /channel/{c}/broadcast, answered by the frame, committed in groups."""
 
-import asyncio
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from django.conf import settings
 
-from broker_project.api.door_pool import door_pool
 from broker_project.api.express import Pending, Plain
 from broker_project.api.frame import Request, Route
-from broker_project.api.group_commit import GroupCommit
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
-from channels_app.delivery.accept import Incoming, new_message_ids, store
-from channels_app.doorbell import ring_fan_out
+from channels_app.delivery.accept import Incoming, new_message_ids
 from channels_app.registry import Entry
-from scheduling_app.accept import Later, Times, store_later
-from scheduling_app.api import limits
+from scheduling_app.accept import Later
 from scheduling_app.api.admission import admit, admit_at_hand
 from scheduling_app.api.duplicates import NOBODY, DuplicateMessage, used
 from scheduling_app.api.headers import EmptyPayload, Headers
-from scheduling_app.api.later import times_for
-from scheduling_app.api.loads import least_loaded
 from scheduling_app.api.locations import location
 from scheduling_app.api.replacing import replace, replaces
-from scheduling_app.bells import ring_for
+from scheduling_app.door import limits
+from scheduling_app.door.commits import Arrived
+from scheduling_app.door.later import times_for
+from scheduling_app.door.loads import least_loaded
 
 PATH = re.compile(r"/channel/([^/]+)/broadcast")
-
-
-async def _write(messages: Sequence[Incoming]) -> list[bool]:
-    async with door_pool().connection() as connection:
-        stored = await store(connection, messages)
-    ring_fan_out()
-    return stored
-
-
-async def _write_later(several: Sequence[Later]) -> list[bool]:
-    async with door_pool().connection() as connection:
-        stored = await store_later(connection, several)
-    ring_for(several)
-    return stored
-
-
-_commits = GroupCommit[Incoming, bool](_write, size_of=lambda message: message.size)
-_commits_later = GroupCommit[Later, bool](_write_later, size_of=lambda later: later.size)
-
-
-async def start_door() -> None:
-    await _commits.start()
-    await _commits_later.start()
-
-
-async def stop_door() -> None:
-    await _commits.stop()
-    await _commits_later.stop()
 
 
 async def broadcast(request: Request) -> Reply:
@@ -70,7 +36,7 @@ async def broadcast(request: Request) -> Reply:
         return await _duplicate(arrived.message, channel_id)
     if not await arrived.put():
         return await _duplicate(arrived.message, channel_id)
-    return Reply(201, b"", headers=[(b"location", arrived.location(channel_id))])
+    return Reply(201, b"", headers=[(b"location", _location(arrived, channel_id))])
 
 
 def plain(request: Plain) -> Pending | None:
@@ -90,28 +56,17 @@ def plain(request: Plain) -> Pending | None:
     except BrokerError:
         # The long way says why, and paces who guesses.
         return None
-    return Pending(done, arrived.location(named[1]))
+    return Pending(done, _location(arrived, named[1]))
 
 
-class Arrived(NamedTuple):
-    """A message that is in order, and its times if it is for later."""
-
-    message: Incoming
-    times: Times | None
-
-    def put(self) -> asyncio.Future[bool]:
-        """True in the end: stored. False: its id was taken."""
-        if self.times is None:
-            return _commits.put(self.message)
-        return _commits_later.put(Later(self.message, self.times))
-
-    def location(self, channel_id: str) -> bytes:
-        return location(channel_id, self.message.message_id, scheduled=self.times is not None).encode()
+def _location(arrived: Arrived, channel_id: str) -> bytes:
+    return location(channel_id, arrived.message.message_id, scheduled=arrived.times is not None).encode()
 
 
 async def _replaced(channel: Entry, producer: Entry, headers: Headers, request: Request) -> Reply:
     channel_id = PATH.fullmatch(request.path)[1]  # type: ignore[index]
-    message, times = _arrived(channel, producer, headers, request.body)
+    arrived = _arrived(channel, producer, headers, request.body)
+    message, times = arrived.message, arrived.times
     assert times is not None
     if limits.are_set(channel, producer) and await _limited_but_sent(channel, producer, message):
         return await _duplicate(message, channel_id)

@@ -12,7 +12,7 @@ from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
 from channels_app.doorbell import ring_fan_out
 from scheduling_app.accept import Later
-from scheduling_app.api import batch_reply, limits
+from scheduling_app.api import batch_reply
 from scheduling_app.api.admission import admit
 from scheduling_app.api.batch import Batch, read_batch
 from scheduling_app.api.batch_store import stored
@@ -21,10 +21,11 @@ from scheduling_app.api.headers import Headers
 from scheduling_app.api.items import reader_for
 from scheduling_app.api.room import Room
 from scheduling_app.bells import ring_for
+from scheduling_app.door import limits
 
 PATH = re.compile(r"/channel/([^/]+)/broadcast/batch")
 # A batch counts twice, as bytes and as messages: two of the largest at once.
-_room = Room(4 * settings.MAX_BATCH_BYTES)
+room = Room(4 * settings.MAX_BATCH_BYTES)
 
 
 class InvalidPartial(BrokerError):
@@ -34,12 +35,12 @@ class InvalidPartial(BrokerError):
 @asynccontextmanager
 async def gate(request: Request) -> AsyncIterator[None]:
     """Nobody's large body is read but a producer's, and none for which there is no room."""
-    size = _announced(request)
+    size = announced(request)
     if size <= settings.MAX_PAYLOAD_BYTES:
         yield
         return
     await admit(_channel_id(request), Headers.of(request.headers), request)
-    with _room.hold(min(size, settings.MAX_BATCH_BYTES)):
+    with room.hold(min(size, settings.MAX_BATCH_BYTES)):
         yield
 
 
@@ -49,7 +50,7 @@ async def broadcast_batch(request: Request) -> Reply:
     channel, producer = await admit(channel_id, headers, request)
     store = _store_some if _partial(request.query) else _store_whole
     items = reader_for(headers.one("Content-Type") or "")(request.body)
-    with _room.hold(len(request.body)):
+    with room.hold(len(request.body)):
         batch = await read_batch(items, channel, producer)
         return await store(batch, channel_id)
 
@@ -107,7 +108,7 @@ def _partial(query: bytes) -> bool:
     return words == ["true"]
 
 
-def _announced(request: Request) -> int:
+def announced(request: Request) -> int:
     """Without a length it may become as large as any."""
     lengths = (int(value) for name, value in request.headers if name == b"content-length")
     return next(lengths, settings.MAX_BATCH_BYTES)

@@ -21,8 +21,8 @@ from channels_app.models import Channel, Operation, Producer
 from channels_app.selectors import get_channel
 from scheduling_app import selectors, services
 from scheduling_app.api.headers import PRIORITIES
-from scheduling_app.api.later import InvalidScheduledFor, moment, new_moment
 from scheduling_app.api.lifecycle import refusal
+from scheduling_app.door.later import InvalidScheduledFor, moment, new_moment
 from scheduling_app.models import ScheduledMessage
 
 # A hundred years.

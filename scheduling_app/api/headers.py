@@ -7,9 +7,8 @@ from functools import lru_cache
 
 from broker_project.lib.errors import BrokerError
 from broker_project.lib.metadata import InvalidHeader, check_name, check_size, check_value
+from scheduling_app.door.bounds import DEFAULT_CONTENT_TYPE, MAX_CONTENT_TYPE
 
-MAX_CONTENT_TYPE = 255
-DEFAULT_CONTENT_TYPE = "application/octet-stream"
 PRIORITIES = range(-(2**31), 2**31)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 MESSAGE_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")

@@ -14,7 +14,6 @@ from channels_app.delivery.accept import Incoming
 from channels_app.registry import Entry
 from scheduling_app.accept import Times
 from scheduling_app.api.headers import (
-    DEFAULT_CONTENT_TYPE,
     MESSAGE_ID,
     PRIORITIES,
     EmptyPayload,
@@ -22,8 +21,9 @@ from scheduling_app.api.headers import (
     InvalidMessageId,
     InvalidPriority,
 )
-from scheduling_app.api.later import new_moment, times_for
-from scheduling_app.api.loads import least_loaded
+from scheduling_app.door.bounds import DEFAULT_CONTENT_TYPE
+from scheduling_app.door.later import new_moment, times_for
+from scheduling_app.door.loads import least_loaded
 
 _NAMES = ("payload", "payloadBase64", "messageId", "contentType", "priority", "headers", "scheduledFor")
 # Every name in any case; base64 for short.

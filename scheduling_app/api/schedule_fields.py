@@ -1,25 +1,18 @@
 """Fields of a schedule's document: moments and time zones."""
 
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
-from zoneinfo import available_timezones
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from broker_project.api.fields import Text
-from scheduling_app.api.later import InvalidScheduledFor, microseconds
+from scheduling_app.door.later import InvalidScheduledFor, microseconds
+from scheduling_app.recurring.zones import zones
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Far enough on both sides for every time zone, and for what is reckoned from here.
 _YEARS = range(1970, 9000)
-
-
-@cache
-def _zones() -> frozenset[str]:
-    # What is not of IANA: the zone of this machine, under names of its own.
-    return frozenset(available_timezones()) - {"localtime", "Factory"}
 
 
 @extend_schema_field({"type": "string", "format": "date-time"})
@@ -45,6 +38,6 @@ class Zone(Text):
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
-        if name not in _zones():
+        if name not in zones():
             self.fail("unknown")
         return name

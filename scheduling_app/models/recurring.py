@@ -67,7 +67,7 @@ class RecurringSchedule(Content, models.Model):
     interval_seconds = models.IntegerField(null=True)
     # A text: a name that this machine does not know must not keep anybody from reading the row.
     timezone = models.CharField(max_length=63, default="UTC")
-    # A template: see recurring/template.py.
+    # A template: see recurring/template.py. (Not a job's: that is data.)
     payload = models.BinaryField()
     content_type = models.CharField(max_length=255, default="application/octet-stream")
     headers = models.JSONField(default=dict)
@@ -76,6 +76,10 @@ class RecurringSchedule(Content, models.Model):
     end_at = models.DateTimeField(null=True)
     missed = models.CharField(max_length=8, choices=Missed.choices, default=Missed.ONE)
     overlap = models.CharField(max_length=8, choices=Overlap.choices, default=Overlap.ALLOW)
+    # It ends after so many ticks.
+    max_ticks = models.BigIntegerField(null=True)
+    # Of a Dapr job: how it was asked for.
+    job = models.JSONField(null=True)
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=255, db_default="")
     paused_note = models.CharField(max_length=MAX_NOTE_LENGTH, db_default="")
@@ -106,6 +110,7 @@ class RecurringSchedule(Content, models.Model):
                 name="recurring_cron_or_interval", condition=Q(cron=None) ^ Q(interval_seconds=None)
             ),
             models.CheckConstraint(name="recurring_interval_is_positive", condition=Q(interval_seconds__gte=1)),
+            models.CheckConstraint(name="recurring_ticks_at_least_once", condition=Q(max_ticks__gte=1)),
             models.CheckConstraint(name="recurring_ends_after_start", condition=Q(end_at__gte=F("start_at"))),
             models.CheckConstraint(name="recurring_missed_is_known", condition=Q(missed__in=Missed.values)),
             models.CheckConstraint(name="recurring_overlap_is_known", condition=Q(overlap__in=Overlap.values)),
@@ -126,6 +131,10 @@ class RecurringSchedule(Content, models.Model):
         if self.paused_at:
             return "paused"
         return "active" if self.next_at else "ended"
+
+    @property
+    def is_template(self) -> bool:
+        return self.job is None
 
     @property
     def coming_at(self) -> datetime | None:

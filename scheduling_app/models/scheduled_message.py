@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Q, Value
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Least, Now
 
 from channels_app.models import Channel, Producer
@@ -81,6 +82,13 @@ class ScheduledMessage(Content, models.Model):
     created_at = models.DateTimeField(db_default=Now())
     dispatched_at = models.DateTimeField(null=True)
     status_changed_at = models.DateTimeField(db_default=Now())
+    # How long its jobs may wait, counted from its dispatch; none: as long as the channel says.
+    ttl_seconds = models.IntegerField(null=True)
+    # What Dapr's door was told of it; of those that came by another door nothing.
+    dapr = models.JSONField(null=True)
+    # Of a Dapr job: its name, as a channel's id writes it, and how it was asked for.
+    job_name = models.CharField(max_length=255, null=True, db_collation="C")
+    job = models.JSONField(null=True)
 
     objects = ScheduledMessageQuerySet.as_manager()
 
@@ -103,9 +111,23 @@ class ScheduledMessage(Content, models.Model):
             # The lists, of all and of one status.
             models.Index(fields=["channel", "id"], name="scheduled_by_channel"),
             models.Index(fields=["channel", "status", "id"], name="scheduled_by_status"),
+            # What an application has delayed, soonest first.
+            models.Index(
+                KeyTextTransform("listing", "dapr"),
+                "due_at",
+                "id",
+                condition=Q(status=100, dapr__isnull=False),
+                name="scheduled_listing",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["channel", "message_id"], name="scheduled_message_id_is_unique"),
+            # A name is free again when its job has gone.
+            models.UniqueConstraint(
+                fields=["channel", "job_name"],
+                condition=Q(status=100, job_name__isnull=False),
+                name="scheduled_job_name_is_unique",
+            ),
             models.CheckConstraint(name="scheduled_never_early", condition=Q(due_at__gte=models.F("scheduled_for"))),
         ]
 

@@ -1,6 +1,10 @@
-"""A cron expression of five fields, read or refused: by django-celery-beat's rules, expanded by Celery's parser."""
+"""A cron expression, read or refused: by django-celery-beat's rules, expanded by Celery's parser.
+
+Ours have five fields. Those of other systems may have six: seconds first.
+"""
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from celery.schedules import ParseException, crontab_parser
@@ -20,6 +24,7 @@ _NAMES = {
 _FIELDS = ((60, 0), (24, 0), (31, 1), (12, 1), (7, 0))
 # Sunday is 0, and 7 too; but a step may be 7.
 _WHOLE_WEEK = re.compile(r"(?<![^,])(0?0|sun)-0?7(?![0-9])")
+NO_SECONDS = "The first of six fields is not a number of seconds, a range, a step or a list of them."
 _SEVEN = re.compile(r"(?<![/0-9])0?7(?![0-9])")
 
 
@@ -42,6 +47,21 @@ def read_cron(text: str) -> Cron:
         weekdays=frozenset(weekdays),
         either_day=not fields[2].startswith("*") and not fields[4].startswith("*"),
     )
+
+
+@lru_cache(10_000)
+def read_cron_with_seconds(text: str) -> Cron:
+    """Of six fields, or of five."""
+    first, _, rest = text.partition(" ")
+    if rest.count(" ") < len(_FIELDS) - 1:
+        return read_cron(text)
+    if not _pattern(0).fullmatch(first):
+        raise InvalidCron(NO_SECONDS)
+    try:
+        seconds = crontab_parser(*_FIELDS[0]).parse(first)
+    except (ParseException, ValueError) as error:
+        raise InvalidCron(NO_SECONDS) from error
+    return replace(read_cron(rest), seconds=tuple(sorted(seconds)))
 
 
 def _on_a_ring(fields: list[str]) -> list[str]:

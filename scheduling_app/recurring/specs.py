@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scheduling_app.errors import InvalidCron, ScheduleUnreadable
 from scheduling_app.models import RecurringSchedule
-from scheduling_app.recurring.cron import read_cron
+from scheduling_app.recurring.cron import read_cron_with_seconds
 from scheduling_app.recurring.ticks import Spec
 
 
@@ -14,7 +14,8 @@ def make_spec(
 ) -> Spec:
     """What was right where it was written may not be so here, with other data on time zones perhaps."""
     try:
-        return Spec(ZoneInfo(timezone), read_cron(cron) if cron else None, interval_seconds, start_at, end_at)
+        read = read_cron_with_seconds(cron) if cron else None
+        return Spec(ZoneInfo(timezone), read, interval_seconds, start_at, end_at)
     except ZoneInfoNotFoundError as error:
         raise ScheduleUnreadable(f"This schedule cannot be read here: there is no time zone {timezone}.") from error
     except (InvalidCron, ValueError, OSError) as error:

@@ -17,6 +17,11 @@ def message_id(schedule: str, tick: datetime) -> str:
     return f"{schedule}-{stamp(tick)}"
 
 
+def job_message_id(job: str, row_id: int, tick: datetime) -> str:
+    """A job that is overwritten is another one: its first run may be in a second in which the old one ran."""
+    return message_id(f"{job}-{row_id}", tick)
+
+
 def render(template: bytes, *, channel: str, schedule: str, tick: datetime) -> bytes:
     """`{{tick}}` is as in the message id, `{{scheduled_for}}` the same in RFC 3339."""
     words = {

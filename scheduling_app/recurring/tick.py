@@ -2,6 +2,7 @@
 
 Who takes a schedule holds its row, so two beats or two workers never meet on one; and should a tick be made again, its
 message id is taken already. What is due is so by PostgreSQL's clock, unless a test passes one: nothing is early.
+One that PostgreSQL refuses is paused: else it would be taken first, and refused, for ever, and nobody would tick.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+import psycopg
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, DataError, IntegrityError, transaction
 
 from broker_project.lib.pg_arrays import Bigints, Byteas, Texts
 from broker_project.lib.prepared import fetch
@@ -21,7 +23,7 @@ from scheduling_app.models import Overlap
 from scheduling_app.models.recurring import MAX_NOTE_LENGTH
 from scheduling_app.recurring.plan import Plan, Rules, plan
 from scheduling_app.recurring.specs import make_spec
-from scheduling_app.recurring.template import message_id, render
+from scheduling_app.recurring.template import job_message_id, message_id, render
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +33,7 @@ MOST_TICKS = 1_000
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 BROKER = "the broker"
 CHANNEL_GONE, PRODUCER_GONE = "Its channel is gone.", "Its producer is gone."
+NOT_STORED = "Its tick could not be stored"
 
 _CLOCK = "clock AS (SELECT coalesce(%(now)s::timestamptz, now()) AS now)"
 
@@ -52,14 +55,16 @@ SELECT r.id, r.channel_id, r.public_id, channel.public_id, r.cron, r.interval_se
             WHEN producer.deleted_at IS NOT NULL THEN '{PRODUCER_GONE}' ELSE '' END,
        r.overlap = 'skip' AND EXISTS (
            SELECT FROM message_key key
-           WHERE key.channel_id = r.channel_id AND key.message_id = r.public_id || '-'
+           WHERE key.channel_id = r.channel_id AND key.message_id = r.public_id
+                 || CASE WHEN r.job IS NULL THEN '-' ELSE '-' || r.id || '-' END
                  || to_char(r.last_tick_at AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS"Z"')
              AND CASE WHEN key.scheduled
                  THEN EXISTS (SELECT FROM scheduled_message s WHERE s.id = key.row_id AND s.status = 100)
                  ELSE EXISTS (SELECT FROM message m WHERE m.id = key.row_id AND m.status = 100)
                    OR EXISTS (SELECT FROM delivery_job j WHERE j.message_id = key.row_id AND j.status IN (1001, 1002))
              END
-       )
+       ),
+       r.max_ticks - r.ticks, r.job IS NULL
 FROM clock, fits r JOIN channel ON channel.id = r.channel_id JOIN producer ON producer.id = r.producer_id
 ORDER BY r.next_at, r.id
 """  # noqa: S608
@@ -95,7 +100,8 @@ SELECT arrived.schedule_id, count(*) FROM arrived JOIN stored USING (id) GROUP B
 # The rows are held since _TAKE.
 _MOVE_ON = f"""
 UPDATE recurring_schedule r SET
-    next_at = move.next_at, last_tick_at = coalesce(move.last_at, r.last_tick_at),
+    next_at = CASE WHEN r.max_ticks <= r.ticks + move.made THEN NULL ELSE move.next_at END,
+    last_tick_at = coalesce(move.last_at, r.last_tick_at),
     ticks = r.ticks + move.made, skipped = r.skipped + move.skipped,
     deleted_at = CASE WHEN move.note = '{CHANNEL_GONE}' THEN now() END,
     paused_at = CASE WHEN move.note NOT IN ('', '{CHANNEL_GONE}') THEN now() END,
@@ -133,13 +139,23 @@ class Due:
     # Why it cannot tick at all.
     note: str
     is_held: bool
+    # How many more it may make; None: no end to them.
+    left: int | None
+    is_template: bool
 
     @cached_property
     def size(self) -> int:
         """Of a message, in bytes: with its words filled in, which are as long at every tick."""
         return len(self.render(self.next_at))
 
+    def message_id(self, at: datetime) -> str:
+        if self.is_template:
+            return message_id(self.public_id, at)
+        return job_message_id(self.public_id, self.row_id, at)
+
     def render(self, at: datetime) -> bytes:
+        if not self.is_template:
+            return self.payload
         return render(self.payload, channel=self.channel, schedule=self.public_id, tick=at)
 
 
@@ -161,7 +177,7 @@ class Move:
 
     def ticks(self) -> list[Tick]:
         due = self.due
-        return [Tick(due.row_id, message_id(due.public_id, at), due.render(at), at) for at in self.plan.ticks]
+        return [Tick(due.row_id, due.message_id(at), due.render(at), at) for at in self.plan.ticks]
 
 
 @dataclass(frozen=True)
@@ -184,8 +200,7 @@ def tick_batch(*, now: datetime | None = None) -> Ticked:
         moves = _judge([Due(*row) for row in taken])
         if not moves:
             return Ticked()
-        made = store([tick for move in moves for tick in move.ticks()])
-        _move_on(moves, made)
+        made = _carry_out(moves)
     channels = frozenset(move.due.channel_id for move in moves if made.get(move.due.row_id))
     return Ticked(len(moves), sum(made.values()), channels)
 
@@ -209,12 +224,35 @@ def store(ticks: Sequence[Tick]) -> dict[int, int]:
     return dict(fetch(_STORE, parameters))
 
 
+def _carry_out(moves: list[Move]) -> dict[int, int]:
+    """One bad row never stops the others: the batch is halved until it stands alone, and that one is paused."""
+    try:
+        with transaction.atomic():
+            made = store([tick for move in moves for tick in move.ticks()])
+            _move_on(moves, made)
+            return made
+    except (DataError, IntegrityError) as error:
+        if len(moves) == 1:
+            _move_on([_stop(moves[0].due, _refusal(error))], {})
+            return {}
+    middle = len(moves) // 2
+    return _carry_out(moves[:middle]) | _carry_out(moves[middle:])
+
+
+def _refusal(error: DatabaseError) -> str:
+    """The first line only: the rest may show the row, and with it the payload."""
+    found = error.__cause__
+    reason = found.diag.message_primary if isinstance(found, psycopg.Error) else None
+    return f"{NOT_STORED}: {reason or type(error).__name__}"[:MAX_NOTE_LENGTH]
+
+
 def _judge(several: Iterable[Due]) -> list[Move]:
     """Each gets one tick at least; those that catch up share the rest of what a transaction may hold."""
     moves: list[Move] = []
     ticks_left, bytes_left = MOST_TICKS, MOST_BYTES
     for due in _fitting(several):
-        moves.append(_move(due, most=max(1, min(ticks_left, bytes_left // max(1, due.size)))))
+        fitting = min(ticks_left, bytes_left // max(1, due.size), ticks_left if due.left is None else due.left)
+        moves.append(_move(due, most=max(1, fitting)))
         ticks_left -= len(moves[-1].plan.ticks)
         bytes_left -= len(moves[-1].plan.ticks) * due.size
     return moves

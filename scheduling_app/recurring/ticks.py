@@ -11,12 +11,11 @@ A cron expression speaks of the wall clock of its zone, and where that clock is 
   goes on every 15 minutes of real time through both shifts, and nothing is made up for at a shift.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
 from itertools import islice
 from zoneinfo import ZoneInfo
 
@@ -42,14 +41,19 @@ class Cron:
     months: frozenset[int]
     weekdays: frozenset[int]
     either_day: bool
+    # Only an expression of six fields has others.
+    seconds: tuple[int, ...] = (0,)
 
     @property
     def is_every_hour(self) -> bool:
         return len(self.hours) == 24
 
-    @cached_property
-    def times(self) -> list[time]:
-        return [time(hour, minute) for hour in self.hours for minute in self.minutes]
+    def times_from(self, at: time) -> Iterator[time]:
+        """Those of a day, which may be one a second: what is over is passed by the hour and the minute."""
+        for hour in self.hours[bisect_left(self.hours, at.hour) :]:
+            first = at.minute if hour == at.hour else 0
+            for minute in self.minutes[bisect_left(self.minutes, first) :]:
+                yield from (time(hour, minute, second) for second in self.seconds)
 
     def has_day(self, day: date) -> bool:
         if day.month not in self.months:
@@ -160,7 +164,7 @@ def _fixed_hours(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[dateti
     local = after.astimezone(zone).replace(tzinfo=None)
     day = cron.day_from(local.date(), after.date() + HORIZON)
     while day is not None:
-        for at in cron.times:
+        for at in cron.times_from(local.time() if day == local.date() else time()):
             wall = datetime.combine(day, at)
             if wall > local and (tick := reached(wall, zone)) > after:
                 yield tick
@@ -169,13 +173,13 @@ def _fixed_hours(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[dateti
 
 
 def _every_hour(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
-    """From minute to minute that fits, day by day."""
-    moment = last = after.replace(second=0, microsecond=0) + MINUTE
+    """From minute to minute that fits, day by day. The minute that has begun may have seconds to come."""
+    moment = last = after.replace(second=0, microsecond=0)
     while moment - last <= HORIZON:
         local = moment.astimezone(zone)
         is_day = cron.has_day(local.date())
         if is_day and local.minute in cron.minutes:
-            yield moment
+            yield from (tick for tick in _seconds_of(moment, cron) if tick > after)
             last = moment
         if (moment + SHIFT).astimezone(zone).utcoffset() != local.utcoffset():
             # Before a shift every minute is looked at: what follows need not be later by the wall clock.
@@ -187,6 +191,10 @@ def _every_hour(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetim
             moment = max(moment + MINUTE, reached(datetime.combine(day, time()), zone))
         else:
             return
+
+
+def _seconds_of(minute: datetime, cron: Cron) -> Iterator[datetime]:
+    return (minute + timedelta(seconds=second) for second in cron.seconds)
 
 
 def reached(wall: datetime, zone: ZoneInfo) -> datetime:

@@ -26,10 +26,20 @@ def _counted(table: Table) -> list[Column]:
 
 def _spark_text(column: Column) -> SparkColumn:
     value = F.col(column.name)
-    return (F.unix_micros(value) if column.type is Type.MOMENT else value).cast("string")
+    match column.type:
+        case Type.MOMENT:
+            return F.unix_micros(value).cast("string")
+        case Type.BYTES:
+            return F.md5(value)
+        case _:
+            return value.cast("string")
 
 
 def _sql_text(column: Column) -> str:
-    if column.type is Type.MOMENT:
-        return f"(extract(epoch FROM {column.sql}) * 1000000)::bigint::text"
-    return f"({column.sql})::{column.type}::text"
+    match column.type:
+        case Type.MOMENT:
+            return f"(extract(epoch FROM {column.sql}) * 1000000)::bigint::text"
+        case Type.BYTES:
+            return f"md5({column.sql})"
+        case _:
+            return f"({column.sql})::{column.type}::text"

@@ -5,7 +5,7 @@ A run that dies leaves files that no row names; the next run begins where the ro
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psycopg
@@ -58,8 +58,12 @@ class Run:
     def lake(self) -> Lake:
         return Lake(self.spark, self.settings.lake_url)
 
-    def wide(self, table: Table) -> Table:
-        return replace(table, columns=(*table.columns, *table.heavy)) if self.settings.payloads else table
+    def asked(self, table: Table) -> Table:
+        """With payloads, if they are asked for. A slice that has them keeps them."""
+        return table.wide() if self.settings.payloads else table
+
+    def lacks_payloads(self, table: Table, one: Slice) -> bool:
+        return self.asked(table).is_wide and not one.columns_of(table).is_wide
 
 
 @dataclass(frozen=True)
@@ -96,13 +100,15 @@ def _plan(run: Run, *, everything: bool, now: datetime) -> list[Work]:
     """With the watermark raised over all of it: from now on, changes of these rows leave marks."""
     work = []
     for table in TABLES:
-        fresh = plan.pieces(plan.next_id(run.connection, table), plan.newest(run.connection, table))
+        fresh = plan.fresh(run.connection, table)
         if not everything:
             fresh = plan.closed(run.connection, table, fresh, now.astimezone(UTC).date())
         if fresh:
             manifest.raise_watermark(run.connection, table, fresh[-1].last)
         marks = manifest.marks(run.connection, table)
-        dirty = plan.dirty(manifest.slices(run.connection, table), marks)
+        live = manifest.slices(run.connection, table)
+        touched = plan.dirty(live, marks)
+        dirty = [one for one in live if one in touched or run.lacks_payloads(table, one)]
         work.append(Work(table, fresh, dirty, marks))
     return work
 
@@ -116,20 +122,22 @@ def _do(run: Run, work: Work) -> Exported:
 
 
 def _export_new(run: Run, table: Table, ids: Ids) -> int:
-    path = slice_name(ids, run.name)
-    _write(run, table, ids, path)
-    measured = _finish(run, table, path)
+    asked = run.asked(table)
+    path = slice_name(ids, run.name, asked)
+    _write(run, asked, ids, path)
+    measured = _finish(run, asked, path)
     manifest.add(run.connection, table, ids, path, measured)
     return measured.row_count
 
 
 def _export_again(run: Run, table: Table, old: Slice) -> int:
+    asked = run.asked(old.columns_of(table))
     for attempt in range(TRIES):
-        path = slice_name(old.ids, f"{run.name}{attempt}")
-        _write(run, table, old.ids, path)
+        path = slice_name(old.ids, f"{run.name}{attempt}", asked)
+        _write(run, asked, old.ids, path)
         if old.pruned_at:
-            _keep_pruned(run, table, old, path)
-        measured = _finish(run, table, path)
+            _keep_pruned(run, asked, old, path)
+        measured = _finish(run, asked, path)
         if manifest.replace(run.connection, old, path, measured):
             return measured.row_count
         [old] = [one for one in manifest.slices(run.connection, table) if one.id == old.id]
@@ -137,10 +145,11 @@ def _export_again(run: Run, table: Table, old: Slice) -> int:
 
 
 def _write(run: Run, table: Table, ids: Ids, path: str) -> None:
-    url, cores = run.settings.reads_url, run.spark.sparkContext.defaultParallelism
-    with snapshot.shared(url, readers=len(source.ranges(ids.first, ids.last, cores))) as label:
-        reading = source.Reading(url, run.wide(table), ids.first, ids.last, label)
-        _save(source.read(run.spark, reading), table, run.lake.rows(table, path))
+    """Its readers are counted once: executors may come meanwhile."""
+    url, readers = run.settings.reads_url, source.readers_of(run.spark)
+    with snapshot.shared(url, readers=len(source.ranges(ids.first, ids.last, readers))) as label:
+        reading = source.Reading(url, table, ids.first, ids.last, label)
+        _save(source.read(run.spark, reading, readers), table, run.lake.rows(table, path))
 
 
 def _save(rows: DataFrame, table: Table, path: str) -> None:
@@ -151,8 +160,8 @@ def _save(rows: DataFrame, table: Table, path: str) -> None:
 
 def _keep_pruned(run: Run, table: Table, old: Slice, path: str) -> None:
     """Rows that have left the database are in the old version alone."""
-    ids = read.rows(run.lake, run.wide(table), [path]).select("id")
-    kept = read.rows(run.lake, run.wide(table), [old.path]).join(ids, "id", "left_anti")
+    ids = read.rows(run.lake, table, [path]).select("id")
+    kept = read.rows(run.lake, table, [old.path]).join(ids, "id", "left_anti")
     _save(kept.drop("day"), table, run.lake.rows(table, path))
 
 
@@ -165,9 +174,11 @@ def _finish(run: Run, table: Table, path: str) -> Measured:
 
 
 def measure(rows: DataFrame, table: Table) -> Measured:
+    """The days are those that its rows belong to, and those that they are rolled up in."""
+    days = F.array("day", F.to_date(table.hour))
     [found] = (
-        rows.select(in_spark(table).alias("number"), "day")
-        .agg(F.count("*"), F.coalesce(F.sum("number"), F.lit(0)), F.min("day"), F.max("day"))
+        rows.select(in_spark(table).alias("number"), F.array_min(days).alias("first"), F.array_max(days).alias("last"))
+        .agg(F.count("*"), F.coalesce(F.sum("number"), F.lit(0)), F.min("first"), F.max("last"))
         .collect()
     )
     return Measured(*found)

@@ -8,21 +8,21 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_analytics.manifest import Ids, Slice
+from spark_analytics.manifest import PAYLOADS, Ids, Slice
 from spark_analytics.tables import TABLES, Table
 
 # A report that began to read a version may go on for as long; so may a write whose run is not known to be dead.
 GRACE = timedelta(hours=1)
 _TIME = "%Y%m%dT%H%M%S"
-_NAME = re.compile(r"\d+-\d+-(\d{8}T\d{6})[0-9a-f]+")
+_NAME = re.compile(rf"\d+-\d+-(\d{{8}}T\d{{6}})[0-9a-f]+(?:{PAYLOADS})?")
 
 
 def run_name(now: datetime) -> str:
     return now.strftime(_TIME) + secrets.token_hex(4)
 
 
-def slice_name(ids: Ids, run: str) -> str:
-    return f"{ids.first}-{ids.last}-{run}"
+def slice_name(ids: Ids, run: str, table: Table) -> str:
+    return f"{ids.first}-{ids.last}-{run}{PAYLOADS if table.is_wide else ''}"
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,23 @@ def newest(connection: Connection, table: Table) -> int:
     return int(row[0])
 
 
-def next_id(connection: Connection, table: Table) -> int:
-    """The first that is not in the lake; in an empty lake, the first there is."""
-    if end := manifest.end_of(connection, table):
-        return end + 1
+def oldest(connection: Connection, table: Table) -> int:
     row = connection.execute(f"SELECT coalesce(min(id), 1) FROM {table.relation}").fetchone()  # noqa: S608
     assert row is not None
     return int(row[0])
+
+
+def outside(connection: Connection, table: Table) -> Ids:
+    """Those that are in the database only; the last is before the first if there are none."""
+    end = manifest.end_of(connection, table)
+    return Ids(max(end + 1, oldest(connection, table)), newest(connection, table))
+
+
+def fresh(connection: Connection, table: Table) -> list[Ids]:
+    """The first slice of all begins at 1: a smaller id than any that is seen may be on its way."""
+    ids, end = outside(connection, table), manifest.end_of(connection, table)
+    found = pieces(ids.first, ids.last)
+    return [Ids(end + 1, found[0].last), *found[1:]] if found else []
 
 
 def pieces(first: int, last: int) -> list[Ids]:
@@ -41,9 +51,9 @@ def closed(connection: Connection, table: Table, found: list[Ids], today: date) 
 
 def _last_before(connection: Connection, table: Table, ids: Ids, today: date) -> int | None:
     """Rows of today with smaller ids, which are few, come along."""
-    day = next(column.sql for column in table.columns if column.name == table.day)
     row = connection.execute(
-        f"SELECT max({table.id_sql}) FROM {table.rows} WHERE {table.id_sql} BETWEEN %s AND %s AND {day} < %s",  # noqa: S608
+        f"SELECT max({table.id_sql}) FROM {table.rows}"  # noqa: S608
+        f" WHERE {table.id_sql} BETWEEN %s AND %s AND {table.day_sql} < %s",
         [ids.first, ids.last, datetime.combine(today, time(), tzinfo=UTC)],
     ).fetchone()
     return row[0] if row else None

@@ -48,7 +48,8 @@ def _writers(connection: Connection) -> set[str]:
 
 def wait_for_replica(connection: Connection, reads_url: str) -> None:
     """Nothing to wait for where rows are read from the database itself."""
-    row = connection.execute("SELECT pg_current_wal_lsn()::text").fetchone()
+    # What a commit that does not wait for the disk has said, but not yet written, counts.
+    row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
     until = time.monotonic() + WAIT_SECONDS
     with psycopg.connect(reads_url, autocommit=True) as replica:
         while replica.execute(_BEHIND, row).fetchone() == (True,):

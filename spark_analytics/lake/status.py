@@ -28,7 +28,7 @@ def status(connection: Connection) -> list[TableStatus]:
 
 def _of(connection: Connection, table: Table) -> TableStatus:
     live = manifest.slices(connection, table)
-    begin = plan.next_id(connection, table)
+    outside = plan.outside(connection, table)
     return TableStatus(
         table=table,
         slices=len(live),
@@ -36,5 +36,5 @@ def _of(connection: Connection, table: Table) -> TableStatus:
         first_day=min((one.first_day for one in live if one.first_day), default=None),
         last_day=max((one.last_day for one in live if one.last_day), default=None),
         changed=len(plan.dirty(live, manifest.marks(connection, table))),
-        tail=max(0, plan.newest(connection, table) - begin + 1),
+        tail=max(0, outside.last - outside.first + 1),
     )

@@ -42,8 +42,8 @@ class Lines:
         kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
         rows = [_point(row["hour"], row["channel"], row[self.value]) for row in self._filled(kept, heading)]
         shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
-        chart = _chart(rows).mark_line(interpolate=shape, point=len(rows) < 60)
-        return Drawn(_spec(self._encoded(chart, rows), HEIGHT), note)
+        chart = _chart().mark_line(interpolate=shape, point=len(rows) < 60)
+        return Drawn(_spec(self._encoded(chart, rows), rows, HEIGHT), note)
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
         return chart.encode(
@@ -95,8 +95,8 @@ class Bars:
             for row in kept
             for value in self.values
         ]
-        chart = self._encoded(_chart(rows).mark_bar(), rows)
-        return Drawn(_spec(chart, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
+        chart = self._encoded(_chart().mark_bar(), rows)
+        return Drawn(_spec(chart, rows, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
         has_parts = bool(self.parts) or len(self.values) > 1
@@ -127,7 +127,7 @@ class Heat:
             {"day": DAYS[row["day_of_week"] - 1], "hour": row["hour_of_day"], "value": row[self.value]}
             for row in result.rows
         ]
-        chart = _chart(rows).mark_rect()
+        chart = _chart().mark_rect()
         encoded = chart.encode(
             x=alt.X("hour:O", title="hour of the day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
             y=alt.Y("day:O", title=None, sort=DAYS),
@@ -138,7 +138,7 @@ class Heat:
                 alt.Tooltip("value:Q", title=self.title, format=",.5~g"),
             ],
         )
-        return Drawn(_spec(encoded, 200))
+        return Drawn(_spec(encoded, rows, 200))
 
 
 def biggest(rows: list[Row], names: tuple[str, ...], value: str, most: int) -> tuple[list[Row], str]:
@@ -152,8 +152,8 @@ def biggest(rows: list[Row], names: tuple[str, ...], value: str, most: int) -> t
     return [row for row in rows if _joined(row, names) in kept], f"The picture shows {most} of {len(sums):,}."
 
 
-def _chart(rows: list[Row]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+def _chart() -> alt.Chart:
+    return alt.Chart(alt.Data(values=[]))  # type: ignore[no-untyped-call]
 
 
 def _joined(row: Row, names: tuple[str, ...]) -> str:
@@ -174,7 +174,8 @@ def _below(columns: int = 4) -> alt.Legend:
     return alt.Legend(orient="bottom", columns=columns, labelLimit=140)
 
 
-def _spec(chart: alt.Chart, height: int) -> Spec:
+def _spec(chart: alt.Chart, rows: list[Row], height: int) -> Spec:
+    """The rows are put in last: altair would check each of them."""
     spec: Spec = chart.properties(width="container", height=height).to_dict()
     spec.pop("config", None)
-    return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return {**spec, "data": {"values": rows}, "autosize": {"type": "fit-x", "contains": "padding"}}

@@ -1,13 +1,14 @@
 """The figures of the period before, beside those that were asked for."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from spark_analytics.render.values import Heading, Result, Row
 
 BEFORE = " before"
 CHANGE = " change %"
+HOUR = "hour"
 
 
 def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Row]]:
@@ -17,7 +18,7 @@ def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Ro
     measures = _measures(result)
     before = {_key(row, result.keys): row for row in result.before}
     rows = [_beside(row, before.pop(_key(row, result.keys), {}), measures) for row in result.rows]
-    gone = [_beside(_without(row, measures, heading.length), row, measures) for row in before.values()]
+    gone = [_beside(_only_before(row, result.keys, heading.length), row, measures) for row in before.values()]
     return _columns(result.columns, measures), rows + gone
 
 
@@ -42,13 +43,10 @@ def _beside(now: Row, then: Row, measures: set[str]) -> Row:
     return row
 
 
-def _without(row: Row, measures: set[str], length: timedelta) -> Row:
-    """What a row of the period before is about, in this one."""
-    return {name: _moved(value, length) for name, value in row.items() if name not in measures}
-
-
-def _moved(value: Any, length: timedelta) -> Any:
-    return value + length if isinstance(value, datetime) else value
+def _only_before(row: Row, keys: tuple[str, ...], length: timedelta) -> Row:
+    """What it is about, in this period. Whatever else it says is of then, and has no column of its own."""
+    about = {name: row.get(name) for name in keys}
+    return {**about, HOUR: row[HOUR] + length} if HOUR in row else about
 
 
 def _key(row: Row, keys: tuple[str, ...]) -> tuple[Any, ...]:

@@ -66,10 +66,14 @@ def policy() -> str:
     return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
 
 
+def vega_lite_version() -> str:
+    """The one that altair writes for."""
+    return ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+
 @cache
 def _script() -> str:
-    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    bundle: str = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]
+    bundle: str = vl_convert.javascript_bundle(vl_version=vega_lite_version())  # type: ignore[call-arg]
     return f"{bundle}\n{{\n{(HERE / 'page.js').read_text()}}}\n"
 
 

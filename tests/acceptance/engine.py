@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+import redis
 
 from tests.acceptance.receiver import Receiver, receiving
 from tests.acceptance.servers import Broker, prepared, wait_until
@@ -98,6 +99,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def own_engine(broker: Broker) -> Engine:
     """For a module with settings of its own, or that counts everything there is."""
     return _started(broker, first_redis=52)
+
+
+def restarted(own: Engine) -> Engine:
+    """Of a module's own engine every process ends, Redis forgets, and all of it begins anew."""
+    own.broker.stop()
+    own.broker.processes.clear()
+    with redis.Redis.from_url(own.redis_url) as client:
+        client.flushdb()
+    return _started(own.broker, first_redis=52)
 
 
 def _started(broker: Broker, *, first_redis: int) -> Engine:

@@ -17,7 +17,7 @@ import psutil
 from tests.acceptance.servers import ROOT, wait_until
 
 WORKERS = {"worker-dispatch", "worker-delivery", "worker-delivery-2", "worker-reports"}
-PARTS = {"postgres", "redis", "beat", "web", "flower", "echo", *WORKERS}
+PARTS = {"postgres", "redis", "beat", "web", "flower", "grpc", "echo", *WORKERS}
 SECONDS = 90.0
 
 
@@ -71,7 +71,7 @@ class Installation:
             return False
 
     def open_ports(self) -> list[int]:
-        return [port for port in range(self.port, self.port + 3) if is_open(port)]
+        return [port for port in range(self.port, self.port + 4) if is_open(port)]
 
 
 @contextmanager
@@ -89,10 +89,10 @@ def installation() -> Iterator[Installation]:
 
 
 def free_ports() -> int:
-    """The first of three free ports in a row, out of the range that the system hands out to others meanwhile."""
+    """The first of four free ports in a row, out of the range that the system hands out to others meanwhile."""
     while True:
         port = random.randrange(10_000, 30_000)
-        if not any(is_open(each) for each in range(port, port + 3)):
+        if not any(is_open(each) for each in range(port, port + 4)):
             return port
 
 

@@ -126,7 +126,7 @@ def test_the_cause_is_found_the_url_mended_and_the_letters_drain(
     assert lost == got
     assert len(got) == MANY
     wait_until(lambda: not (desk.reload() and alarm.count()), SECONDS)
-    sidebar(desk, "Dead letter alerts").click()
+    sidebar(desk, "Alerts").click()
     expect(desk.locator("#result_list tbody tr").first).to_contain_text(re.compile("over", re.IGNORECASE))
 
 

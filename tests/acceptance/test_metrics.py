@@ -225,6 +225,7 @@ def test_rings_sweeps_queues_and_signs_of_progress_show(engine: Engine, receiver
     wait_until(lambda: (value(engine.web, "broker_sweep_runs_total", sweep="fold_counters") or 0) > 0, 15)
     found = scraped(engine.web)
     assert {dict(labels)["part"] for name, labels in found if name == "broker_progress_age_seconds"} == {
+        "alerts",
         "beat",
         "delivery",
         "dispatch",

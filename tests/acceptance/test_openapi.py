@@ -1,5 +1,6 @@
 """The OpenAPI document and the API say the same."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import httpx
 import pytest
 
 from tests.acceptance.servers import Broker
+
+CONFIG = Path(__file__).parent / "schemathesis.toml"
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +22,17 @@ def test_schemathesis_finds_no_500_and_nothing_that_the_document_does_not_say(
     web: httpx.Client, tmp_path: Path
 ) -> None:
     command = [
-        *(sys.executable, "-m", "schemathesis.cli", "run", f"{web.base_url}/openapi.json"),
+        *(
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            str(CONFIG),
+            "run",
+            f"{web.base_url}/openapi.json",
+        ),
         *("--header", f"Authorization: {web.headers['Authorization']}"),
+        *("--header", f"dapr-api-token: {web.headers['Authorization'].removeprefix('Bearer ')}"),
         *("--max-examples", "30", "--seed", "20", "--generation-database", "none", "--no-color"),
         # A precondition on a state that a generator cannot know is rightly refused.
         *("--exclude-checks", "positive_data_acceptance", "--warnings", "off"),
@@ -45,6 +57,7 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/healthz",
         "/readyz",
         "/metrics",
+        "/alerts",
         "/producers",
         "/producer/{producer_id}",
         "/channels",
@@ -97,11 +110,46 @@ def test_the_document_is_open_and_names_every_address(web: httpx.Client) -> None
         "/dead-letters/redrive",
         "/channel/{channel_id}/consumer/{consumer_id}/replay",
         "/channel/{channel_id}/consumer/{consumer_id}/deliver-missed",
+        "/v1.0/publish/{pubsub}/{topic}",
+        "/v1.0/publish/bulk/{pubsub}/{topic}",
+        "/v1.0/jobs/{name}",
+        "/v1.0/delayed/{listing}",
+        "/v1.0/delayed/{listing}/take",
+        "/v1.0/healthz/outbound",
+        "/v1.0/metadata",
+        "/v1/queues.create",
+        "/v1/queues.list",
+        "/v1/queues.info",
+        "/v1/queues.update",
+        "/v1/queues.delete",
+        "/v1/queue.produce",
+        "/v1/queue.lease",
+        "/v1/queue.complete",
+        "/v1/queue.retry",
+        "/v1/queue.stats",
+        "/v1/queue.clear",
+        "/v1/storage/items.list",
+        "/v1/storage/scheduled.list",
+        "/v1/queue/create",
+        "/v1/publish",
+        "/v1/subscribe/register",
+        "/v1/subscribe/poll",
+        "/v1/subscribe/message/ack",
         "/operations",
         "/operations/{operation_id}",
         "/operations/{operation_id}/stop",
         "/operations/{operation_id}/resume",
     }
+
+
+def test_the_doors_of_other_systems_have_tags_of_their_own(web: httpx.Client) -> None:
+    paths = httpx.get(f"{web.base_url}/openapi.json").json()["paths"]
+    tagged = {path: {tag for one in methods.values() for tag in one["tags"]} for path, methods in paths.items()}
+
+    for path, tags in tagged.items():
+        assert ("Dapr" in tags) == path.startswith("/v1.0/"), path
+        assert ("Querator" in tags) == bool(re.match(r"/v1/(queue|queues|storage/\w+)\.", path)), path
+        assert ("polled queue" in tags) == bool(re.match(r"/v1/(queue/|publish|subscribe/)", path)), path
 
 
 def test_the_browsable_page_needs_nothing_from_outside(web: httpx.Client) -> None:

@@ -2,25 +2,36 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from playwright.sync_api import Browser, Page, expect
+from pyspark.sql import SparkSession
 
 from reports_app import services
 from reports_app.models import Report
+from spark_analytics.asked import Asked
 from spark_analytics.render import write
+from spark_analytics.reports import REPORTS
+from spark_analytics.run import run
 from tests.acceptance.browser import browser_page, chromium
 from tests.acceptance.test_admin_browser import admin
+from tests.reports_app.test_report_spark import database
+from tests.spark_analytics.conftest import spark
 from tests.spark_analytics.figures import HOUR, MARKUP, START, all_of_them, heading, throughput
 
-__all__ = ["admin", "browser_page", "chromium"]
+__all__ = ["admin", "browser_page", "chromium", "database", "spark"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PHONE, DESK = 390, 1280
+VIEWS = [("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE)]
+WEEK = timedelta(days=7)
 
 
 @pytest.fixture
@@ -32,8 +43,13 @@ def written(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=[("light", DESK), ("dark", DESK), ("light", PHONE)], ids=["light", "dark", "phone"])
 def opened(request: pytest.FixtureRequest, chromium: Browser, written: Path) -> Iterator[Page]:
-    """Offline. Any error on the console and any request is a fault."""
-    scheme, width = request.param
+    with offline(chromium, written, *request.param) as page:
+        yield page
+
+
+@contextmanager
+def offline(chromium: Browser, written: Path, scheme: Any, width: int) -> Iterator[Page]:
+    """Any error on the console and any request is a fault."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     page, faults = context.new_page(), list[str]()
     page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
@@ -52,6 +68,26 @@ def test_the_page_draws_its_pictures_without_a_network(opened: Page) -> None:
     expect(opened.locator("#throughput td", has_text=MARKUP).first).to_be_visible()
     expect(opened.locator("#throughput .chart svg text", has_text="<script>").first).to_be_visible()
     assert opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.fixture
+def of_a_real_run(spark: SparkSession, database: None, tmp_path: Path) -> Path:
+    """Two weeks of a made-up broker, read by Spark: the second beside the first."""
+    call_command("make_history", "--messages=4000", "--days=14", f"--until={START:%Y-%m-%d}", verbosity=0)
+    return run(Asked.between(START - WEEK, START), tmp_path / "run", lambda _progress: None, compares=True)
+
+
+def test_all_twelve_reports_of_a_real_run_are_drawn_and_have_rows(of_a_real_run: Path, chromium: Browser) -> None:
+    for scheme, width in VIEWS:
+        with offline(chromium, of_a_real_run, scheme, width) as page:
+            expect(page.locator(".chart svg")).to_have_count(len(REPORTS))
+            for report in REPORTS:
+                section = page.locator(f"#{report.NAME}")
+                expect(section.locator("h2")).to_have_text(report.TITLE)
+                # What it shows is drawn, not only its axes.
+                expect(section.locator(".chart svg .mark-group path[aria-roledescription]").first).to_be_attached()
+                expect(section.locator("tbody tr").first).to_be_attached()
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_a_reader_who_turns_the_lights_off_gets_a_dark_page(opened: Page) -> None:

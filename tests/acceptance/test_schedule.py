@@ -130,7 +130,7 @@ def test_a_message_whose_time_is_over_before_it_is_looked_at_goes_at_once(engine
 
 
 def test_a_spread_channel_sends_each_at_its_own_moment(engine: Engine, receiver: Receiver, broker: Broker) -> None:
-    channel, asked = engine.channel(receiver, spreadSeconds=3), moment(seconds=1)
+    channel, asked = engine.channel(receiver, spreadSeconds=3), moment(seconds=6)
     names = [f"s{number}" for number in range(20)]
     for name in names:
         schedule(channel, name, asked)
@@ -153,7 +153,7 @@ def test_a_spread_channel_sends_each_at_its_own_moment(engine: Engine, receiver:
 def test_a_release_rate_holds_back_what_is_due_at_once(engine: Engine, receiver: Receiver) -> None:
     """By no moment have more come than the rate allows, and in the end all have."""
     rate = 10
-    channel, due = engine.channel(receiver, releasePerSecond=rate), moment(seconds=2)
+    channel, due = engine.channel(receiver, releasePerSecond=rate), moment(seconds=6)
     names = [f"r{number}" for number in range(30)]
     for name in names:
         schedule(channel, name, due)

@@ -136,7 +136,7 @@ def test_two_brokers_run_side_by_side_and_ctrl_c_stops_only_its_own(running: Ins
     with log.open("wb") as terminal:
         process = subprocess.Popen(command, env=empty.environment, stdout=terminal, stderr=terminal)
     wait_until(lambda: b"Ctrl-C stops it." in log.read_bytes() or process.poll() is not None, SECONDS)
-    assert [len(broker.open_ports()) for broker in (running, empty)] == [3, 3]
+    assert [len(broker.open_ports()) for broker in (running, empty)] == [4, 4]
     process.send_signal(signal.SIGINT)
     assert process.wait(SECONDS) == 0
     assert empty.open_ports() == []

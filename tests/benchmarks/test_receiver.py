@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.prepared import new_id
 from benchmarks.receiver import SLOW_EVERY, wait_seconds
-from benchmarks.receivers import Receiver, receiving
+from benchmarks.receivers import Received, Receiver, receiving
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +52,10 @@ def test_the_path_says_how_long_an_answer_takes() -> None:
     assert wait_seconds("/hang/a", 1) == 30
     slow = [count for count in range(1, 1_001) if wait_seconds("/slow/a", count)]
     assert slow == list(range(SLOW_EVERY, 1_001, SLOW_EVERY))
+
+
+def test_only_what_was_sent_meanwhile_counts() -> None:
+    """Sent at 9, 10, 11 and 12 s; the last two arrived after the end."""
+    received = Received(at=[9.5, 10.2, 13.0, 12.1], under_way_ms=[500.0, 200.0, 2_000.0, 100.0])
+
+    assert received.sent_between(9.9, 11.5) == [200.0, 2_000.0]

@@ -94,9 +94,9 @@ def test_the_sidebar_shows_what_one_may_see(admin_client: Client) -> None:
         return [item["title"] for group in groups for item in group["items"]]
 
     elsewhere = ["Workers (Flower)", "API documents", "Health"]
-    models = ["Channels", "Consumers", "Producers"]
-    models += ["Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
-    models += ["Overview", "Dead letters", "Dead letter alerts", "Dead letter policies"]
+    models = ["Dashboard", "Alerts", "Alert rules", "Channels", "Consumers", "Producers", "Dapr components"]
+    models += ["Explorer", "Messages", "Delivery jobs", "Recurring schedules", "Scheduled messages"]
+    models += ["Overview", "Dead letters", "Dead letter policies"]
     models += ["API keys", "Users", "Groups", "Reports", "Operations", "Periodic tasks"]
     assert titles(admin_client) == [*models, *elsewhere]
     assert titles(log_in("view_channel")) == ["Channels", *elsewhere]

@@ -33,6 +33,7 @@ SETTINGS = {
 }
 DELIVERERS = ("worker-delivery", "worker-delivery-2")
 PARTS = tuple(BY_NAME[name] for name in ("web", "worker-dispatch", *DELIVERERS, "beat"))
+SECOND_BEAT, SECOND_WEB = "beat-2", "web-2"
 _IN_FLIGHT = "SELECT id FROM delivery_job WHERE status = 1002"
 _RUN_OUT = "UPDATE delivery_job SET lease_until = now() WHERE id = %s AND status = 1002 RETURNING id"
 
@@ -43,6 +44,11 @@ class Broker:
         plan = Plan(data_dir, port=free_ports(), urls=self.urls)
         launches = {name: launch.of_service(name, service, plan) for name, service in services.items()}
         launches |= {part.name: _told(part, plan) for part in PARTS}
+        # Started by the test that wants one too many.
+        launches[SECOND_BEAT] = launches["beat"]
+        beside = replace(plan, port=free_ports())
+        launches[SECOND_WEB] = _told(BY_NAME["web"], beside)
+        self.web_ports = [plan.port, beside.port]
         self.parts = Supervisor(launches, data_dir, self._note_death)
         self.address = plan.host, plan.port
         self.web = httpx.Client(base_url=plan.web, timeout=30)

@@ -5,7 +5,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -34,6 +34,8 @@ class Load:
     # Every answer that was not 201, and every connection that broke.
     troubles: list[str] = field(default_factory=list)
     publish_seconds: list[float] = field(default_factory=list)
+    # Where publishers go, unless it is the web server itself.
+    connect: Callable[[], http.client.HTTPConnection] | None = None
     _stopping: threading.Event = field(default_factory=threading.Event)
 
     def register(self) -> None:
@@ -70,7 +72,7 @@ class Load:
 
     def publish_until_told(self, name: str) -> None:
         """One publisher: paced, and stubborn with each message."""
-        connection = http.client.HTTPConnection(*self.broker.address, timeout=10)
+        connection = self.connect() if self.connect else http.client.HTTPConnection(*self.broker.address, timeout=10)
         pause = PUBLISHERS / self.scale.per_second
         for number, channel in enumerate(itertools.cycle(self.channels)):
             self._publish(connection, channel, f"{name}-{number}")
@@ -129,8 +131,13 @@ def post(connection: http.client.HTTPConnection, channel: str, message_id: str) 
 
 
 @contextmanager
-def under_load(broker: Broker, receiver: Receiver, scale: Scale) -> Iterator[Load]:
-    load = Load(broker, receiver, scale)
+def under_load(
+    broker: Broker,
+    receiver: Receiver,
+    scale: Scale,
+    connect: Callable[[], http.client.HTTPConnection] | None = None,
+) -> Iterator[Load]:
+    load = Load(broker, receiver, scale, connect=connect)
     load.register()
     names = [f"p{number}" for number in range(PUBLISHERS)]
     threads = [threading.Thread(target=load.publish_until_told, args=[name], daemon=True) for name in names]

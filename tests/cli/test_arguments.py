@@ -7,7 +7,7 @@ from spark_analytics.arguments import asked_by, words_of
 
 COMMANDS = [
     "up", "down", "restart", "status", "logs", "manage", "key", "secrets",
-    "backup", "restore", "test", "lint", "bench", "report", "lake",
+    "backup", "restore", "demo", "test", "lint", "bench", "report", "lake",
 ]  # fmt: skip
 
 

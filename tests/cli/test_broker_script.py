@@ -83,7 +83,7 @@ def test_a_change_of_the_requirements_is_installed(installed: Tree) -> None:
 def test_a_change_of_the_pins_is_a_change_of_all(installed: Tree) -> None:
     installed.broker("test")
     installed.require("constraints", "# changed")
-    assert "(core, spark, dev)" in installed.broker("test").stderr
+    assert "(core, spark, dev, docs)" in installed.broker("test").stderr
 
 
 def test_a_command_installs_no_more_than_it_needs(installed: Tree) -> None:

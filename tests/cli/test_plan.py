@@ -18,6 +18,16 @@ def test_the_address_is_one_that_can_be_followed_from_here(host: str, address: s
     assert Plan(Path("/data"), host).web == address
 
 
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "127.0.0.1:8003"), ("0.0.0.0", "127.0.0.1:8003"), ("::", "[::1]:8003")],  # noqa: S104
+)
+def test_the_grpc_door_is_three_ports_on_and_listens_where_the_web_server_does(host: str, address: str) -> None:
+    plan = Plan(Path("/data"), host)
+    assert plan.grpc == address
+    assert (host, 8003) in plan.listens
+
+
 def test_brokers_of_two_directories_have_workers_of_different_names() -> None:
     assert Plan(Path("/one")).node != Plan(Path("/two")).node
 

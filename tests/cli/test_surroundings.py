@@ -42,3 +42,11 @@ def test_the_environment_wins_and_its_paths_are_the_callers(
     surroundings.load()
     assert surroundings.data_dir() == tmp_path / "here"
     assert surroundings.embedded_services() == ["postgres", "redis"]
+
+
+def test_a_database_whose_url_is_in_a_file_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://mine/x\n")
+    os.environ["DATABASE_URL_FILE"] = str(tmp_path / "url")
+    surroundings.load()
+    assert surroundings.embedded_services() == ["redis"]
+    assert os.environ["DATABASE_URL"] == "postgresql://mine/x"

@@ -41,7 +41,7 @@ def grow(directory: Path) -> Tree:
     cli = tree.top / "broker_project" / "cli"
     for folder in (cli, tree.top / "requirements", tree.bin):
         folder.mkdir(parents=True)
-    for name in ("core", "spark", "dev", "constraints"):
+    for name in ("core", "spark", "dev", "docs", "constraints"):
         tree.require(name, "# nothing")
     for name in ("broker", "broker_project/cli/install.py"):
         shutil.copy(TOP / name, tree.top / name)

@@ -1,4 +1,4 @@
-"""docker-compose.yml as Docker reads it: anchors resolved, commands as words."""
+"""Both Compose files as Docker reads them: anchors resolved, commands as words."""
 
 import shlex
 from typing import Any
@@ -13,6 +13,10 @@ COMPOSE: dict[str, Any] = yaml.safe_load((TOP / "docker-compose.yml").read_text(
 SERVICES: dict[str, Service] = COMPOSE["services"]
 # Those that run our image; the others are PostgreSQL's and Redis's own.
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+# Those for real traffic, with a proxy.
+PRODUCTION_FILE = TOP / "deploy" / "compose" / "production.yml"
+PRODUCTION_COMPOSE: dict[str, Any] = yaml.safe_load(PRODUCTION_FILE.read_text())
+PRODUCTION: dict[str, Service] = PRODUCTION_COMPOSE["services"]
 WORKERS = {name: service for name, service in OURS.items() if " worker " in service["command"]}
 
 

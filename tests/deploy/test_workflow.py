@@ -46,6 +46,7 @@ def machine(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path)
     machine.has("id", "echo 0")
     machine.has("apt-get")
+    machine.has("nginx")
     return machine
 
 
@@ -73,6 +74,14 @@ def test_chromium_is_installed_where_there_is_none(machine: Machine) -> None:
     assert update.startswith("apt-get update")
     assert install.startswith("apt-get install")
     assert install.endswith("chromium")
+    assert broker == "broker test"
+
+
+def test_nginx_is_installed_where_there_is_none(machine: Machine) -> None:
+    machine.has("google-chrome")
+    (machine.bin / "nginx").unlink()
+    _, install, broker = machine.run()
+    assert install.endswith("--no-install-recommends nginx-light")
     assert broker == "broker test"
 
 

@@ -13,6 +13,7 @@ from channels_app import services
 from channels_app.models import Channel
 from dlq_app import policies
 from dlq_app.models import DeadLetterPolicy
+from tests.channels_app import illegal_ids
 from tests.channels_app.registry import make_channel
 from tests.channels_app.staff import history, log_in, opened, page, pages
 from tests.channels_app.test_admin_messages import SCRIPT
@@ -181,7 +182,7 @@ def test_policies_are_found_and_cost_the_same_however_many(admin_client: Client,
 
 def test_a_channels_name_is_text(admin_client: Client, channel: Channel) -> None:
     policies.put(channel, values={"alert_depth": 5}, by="anna")
-    Channel.objects.filter(pk=channel.pk).update(public_id=SCRIPT)
+    illegal_ids.rename(channel, SCRIPT)
     for address in (page_of(channel), pages(DeadLetterPolicy)):
         shown = admin_client.get(address).content.decode()
         assert "&lt;script&gt;alert" in shown

@@ -8,19 +8,28 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from broker_project.lib.webhooks import new_secret, sign
 from broker_project.settings.environment import readable_secret, readable_webhook
-from channels_app.models import Channel, Consumer, Producer
-from dlq_app import alerts, news, policies
-from dlq_app.models import DeadLetter, DeadLetterAlert
+from channels_app.alerts.telling import tell
+from channels_app.alerts.watching import watch
+from channels_app.models import Alert, Channel, Consumer, Producer
+from dlq_app import policies
+from dlq_app.models import DeadLetter
 from dlq_app.requeue import requeue
 from tests.acceptance.receiver import Receiver, receiving
 from tests.dlq_app.letters import make_dead
+from watch_app.models import AlertRule
 
 pytestmark = pytest.mark.django_db
 
 SECRET = new_secret()
+
+
+@pytest.fixture(autouse=True)
+def _no_rules_but_policies(db: None) -> None:
+    AlertRule.objects.all().delete()
 
 
 @pytest.fixture
@@ -46,17 +55,17 @@ def test_a_channel_that_is_too_deep_is_told_once_and_when_it_is_over(
     policies.put(channel, values={"alert_depth": 2}, by="anna")
     for expected in ([], [], [("began", "depth")], [("began", "depth")]):
         make_dead(consumer, producer)
-        alerts.watch()
-        news.tell()
+        watch(timezone.now())
+        tell()
         assert told(webhook) == expected
 
     clear()
-    alerts.watch()
-    news.tell()
-    news.tell()
+    watch(timezone.now())
+    tell()
+    tell()
 
     assert told(webhook) == [("began", "depth"), ("ended", "depth")]
-    alert = DeadLetterAlert.objects.get()
+    alert = Alert.objects.get()
     assert (alert.threshold, alert.value) == (2, 3)
     assert alert.ended_at is not None
     began, ended = (json.loads(delivery.body) for delivery in webhook.deliveries)
@@ -69,14 +78,14 @@ def test_a_letter_that_waits_too_long_is_told(
 ) -> None:
     policies.put(channel, values={"alert_age_seconds": 3600}, by="anna")
     make_dead(consumer, producer)
-    assert alerts.watch() == 0
+    assert watch(timezone.now()) == 0
 
     DeadLetter.objects.update(entered_at=Now() - timedelta(hours=2))
-    assert alerts.watch() == 1
-    news.tell()
+    assert watch(timezone.now()) == 1
+    tell()
 
     assert told(webhook) == [("began", "age")]
-    assert DeadLetterAlert.objects.get().value >= 7200
+    assert Alert.objects.get().value >= 7200
 
 
 def test_the_next_episode_is_told_again(
@@ -86,10 +95,10 @@ def test_the_next_episode_is_told_again(
     for _ in range(2):
         for _ in range(2):
             make_dead(consumer, producer)
-        alerts.watch()
+        watch(timezone.now())
         clear()
-        alerts.watch()
-    news.tell()
+        watch(timezone.now())
+    tell()
 
     assert told(webhook) == [("began", "depth"), ("ended", "depth")] * 2
 
@@ -100,11 +109,11 @@ def test_news_are_signed_and_have_an_id_of_their_own(
     policies.put(channel, values={"alert_depth": 1}, by="anna")
     for _ in range(2):
         make_dead(consumer, producer)
-    alerts.watch()
+    watch(timezone.now())
     webhook.answer = lambda _delivery: 500
-    news.tell()
+    tell()
     webhook.answer = lambda _delivery: 204
-    news.tell()
+    tell()
 
     first, second = webhook.deliveries
     assert (first.path, first.body, first.headers["webhook-id"]) == (
@@ -123,15 +132,15 @@ def test_what_was_not_heard_is_told_again_until_it_is(
     policies.put(channel, values={"alert_depth": 1}, by="anna")
     for _ in range(2):
         make_dead(consumer, producer)
-    alerts.watch()
+    watch(timezone.now())
     heard_at = settings.OPERATIONS_WEBHOOK_URL
     settings.OPERATIONS_WEBHOOK_URL = "http://127.0.0.1:1/"
-    assert news.tell() == 0
+    assert tell() == 0
     settings.OPERATIONS_WEBHOOK_URL = "http://10.0.0.1/not-allowed"
-    assert news.tell() == 0
+    assert tell() == 0
     settings.OPERATIONS_WEBHOOK_URL = heard_at
 
-    assert (news.tell(), news.tell()) == (1, 0)
+    assert (tell(), tell()) == (1, 0)
     assert told(webhook) == [("began", "depth")]
 
 
@@ -142,29 +151,29 @@ def test_a_webhook_that_is_set_late_is_told_what_is_still_so_and_not_of_old_time
     policies.put(channel, values={"alert_depth": 1}, by="anna")
     for _ in range(2):
         make_dead(consumer, producer)
-    alerts.watch()
-    assert news.tell() == 0
+    watch(timezone.now())
+    assert tell() == 0
     two_days_ago = Now() - timedelta(days=2)
-    DeadLetterAlert.objects.update(began_at=two_days_ago, ended_at=two_days_ago)
+    Alert.objects.update(began_at=two_days_ago, ended_at=two_days_ago)
     settings.OPERATIONS_WEBHOOK_URL = heard_at
 
-    assert news.tell() == 0
+    assert tell() == 0
     assert not webhook.deliveries
-    DeadLetterAlert.objects.update(ended_at=None)
-    assert news.tell() == 1
+    Alert.objects.update(ended_at=None)
+    assert tell() == 1
 
 
 def test_an_alert_ends_when_nobody_wants_it_any_more(channel: Channel, consumer: Consumer, producer: Producer) -> None:
     policies.put(channel, values={"alert_depth": 1}, by="anna")
     for _ in range(2):
         make_dead(consumer, producer)
-    assert alerts.watch() == 1
+    assert watch(timezone.now()) == 1
 
     policies.put(channel, values={"alert_depth": None}, by="anna")
 
-    assert alerts.watch() == 1
-    assert DeadLetterAlert.objects.get().ended_at is not None
-    assert alerts.watch() == 0
+    assert watch(timezone.now()) == 1
+    assert Alert.objects.get().ended_at is not None
+    assert watch(timezone.now()) == 0
 
 
 @pytest.mark.parametrize("url", ["operations", "ftp://example.com/", "http://a:b@example.com/"])

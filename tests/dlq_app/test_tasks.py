@@ -8,13 +8,20 @@ from django.db.models.functions import Now
 
 from broker_project.lib.tally import ALL, tally
 from channels_app import services
-from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Producer
+from channels_app.models import Alert, Channel, Consumer, DeliveryJob, JobStatus, Producer
+from channels_app.tasks import tell_alerts, watch_alerts
 from dlq_app import policies, tasks
-from dlq_app.models import DeadLetter, DeadLetterAlert
+from dlq_app.models import DeadLetter
 from tests.dlq_app.letters import make_dead
+from watch_app.models import AlertRule
 
 # Each statement has its own time: letters enter before a consumer recovers.
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_rules_but_policies(db: None) -> None:
+    AlertRule.objects.all().delete()
 
 
 @pytest.fixture
@@ -52,8 +59,8 @@ def test_an_alert_is_kept_where_there_is_nobody_to_tell(
     for _ in range(2):
         make_dead(consumer, producer)
 
-    tasks.watch()
-    tasks.tell_alerts()
+    watch_alerts()
+    tell_alerts()
 
-    alert = DeadLetterAlert.objects.get()
-    assert (alert.kind, alert.value, alert.began_told_at) == ("depth", 2, None)
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.value, alert.began_posted_at) == ("depth", 2, None)

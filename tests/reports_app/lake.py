@@ -1,16 +1,17 @@
 """Old traffic, and slices of the lake as an export would leave them."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Max, Model
 from django.utils import timezone
 
-from channels_app.models import Channel, Consumer, DeliveryAttempt, DeliveryJob, JobStatus, Message
+from channels_app.models import Channel, Consumer, DeliveryAttempt, DeliveryJob, JobStatus, Message, MessageKey
 from dlq_app.models import DeadLetter, DeadLetterAct
 from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
-from scheduling_app.models import ScheduledMessage
+from scheduling_app.models import ScheduledMessage, ScheduledStatus
 from tests.channels_app.messages import dispatch, make_messages
 
 TABLES: dict[LakeKind, type[Model]] = {
@@ -71,3 +72,34 @@ def rows_left() -> dict[str, int]:
 def run(statement: str, parameters: Any = None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
+
+
+def left() -> set[str]:
+    return set(Message.objects.values_list("message_id", flat=True))
+
+
+def make_scheduled(channel: Channel, name: str, status: ScheduledStatus, *, days: float = 40) -> ScheduledMessage:
+    then = timezone.now() - timedelta(days=days)
+    producer = make_messages(channel, f"{name}-other")[0].producer
+    row = ScheduledMessage.objects.create(
+        channel=channel, producer=producer, message_id=name, payload=b"x", content_type="text/plain",
+        status=status, scheduled_for=then, due_at=then, created_at=then, status_changed_at=then,
+    )  # fmt: skip
+    if status == ScheduledStatus.CANCELLED:
+        MessageKey.objects.create(channel_id=channel.pk, message_id=name, row_id=row.pk, scheduled=True)
+    return row
+
+
+def statements_of(act: Callable[[], Any]) -> list[tuple[str, Any]]:
+    """What an act runs; it is taken back."""
+    told: list[tuple[str, Any]] = []
+
+    def listen(execute: Any, sql: str, parameters: Any, *rest: Any) -> Any:
+        if sql.lstrip().startswith("WITH"):
+            told.append((sql, parameters))
+        return execute(sql, parameters, *rest)
+
+    with transaction.atomic(), connection.execute_wrapper(listen):
+        act()
+        transaction.set_rollback(True)
+    return told

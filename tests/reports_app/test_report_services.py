@@ -1,16 +1,20 @@
 """Reports are asked for, made one at a time, failed when their worker is lost, and removed when they are old."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from broker_project.lib.errors import BrokerError
 from channels_app.models import Progress
-from reports_app import making, services, tasks
+from reports_app import making, night, services, tasks
 from reports_app.models import Report, ReportStatus
+from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel
+from tests.dlq_app.test_races import waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +112,54 @@ def test_the_night_asks_once_for_the_day_before(settings: Any) -> None:
     assert report.asked["compare"]
     assert services.ask_nightly(NIGHT + timedelta(minutes=5)) is None
     assert services.ask_nightly(NIGHT + timedelta(days=1)) is not None
+
+
+def test_a_night_that_begins_late_lasts_over_midnight(settings: Any) -> None:
+    settings.REPORT_NIGHTLY_AT = "23:30"
+    late = NIGHT.replace(hour=0, minute=10)
+    report = services.ask_nightly(late)
+    assert report
+    assert (report.night, report.asked["to"]) == (datetime(2026, 11, 1, tzinfo=UTC).date(), "2026-11-01T00:00:00+00:00")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_beats_one_asks_for_the_night(settings: Any) -> None:
+    settings.REPORT_NIGHTLY_AT = "03:00"
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert services.ask_nightly(NIGHT)
+            second = pool.submit(_ask_and_leave)
+            wait_until(lambda: waiting() > 0, seconds=30)
+        assert second.result() is None
+    assert Report.objects.count() == 1
+
+
+def _ask_and_leave() -> Report | None:
+    try:
+        return services.ask_nightly(NIGHT)
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("marks", "after", "is_due"),
+    [
+        ({}, timedelta(hours=1), False),
+        ({night.TRIED: timedelta(minutes=1)}, timedelta(minutes=3), False),
+        ({night.TRIED: timedelta(minutes=1)}, timedelta(minutes=10), True),
+        ({night.TRIED: timedelta(minutes=1)}, timedelta(hours=7), False),
+        ({night.TRIED: timedelta(minutes=1), night.EXPORTED: timedelta(minutes=2)}, timedelta(minutes=10), False),
+        ({night.TRIED: timedelta(minutes=1), night.EXPORTED: timedelta(days=-1)}, timedelta(minutes=10), True),
+    ],
+)
+def test_an_export_is_due_again_while_it_was_tried_and_is_not_done(
+    settings: Any, marks: dict[str, timedelta], after: timedelta, is_due: bool
+) -> None:
+    settings.REPORT_NIGHTLY_AT = "23:00"
+    begins = datetime(2026, 11, 2, 23, tzinfo=UTC)
+    for name, at in marks.items():
+        Progress.objects.create(name=name, at=begins + at)
+    assert night.export_is_due(begins + after) is is_due
 
 
 @pytest.mark.parametrize(

@@ -2,23 +2,30 @@
 
 import json
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
 from pyspark.sql import SparkSession
 
 from channels_app.models import DeliveryJob, JobStatus
-from reports_app import services, tasks
+from channels_app.models import Progress as Mark
+from reports_app import night, services, tasks
 from reports_app.models import Report, ReportStatus
 from spark_analytics.arguments import asked_in
 from spark_analytics.errors import NoDatabase, UnknownChannel
 from spark_analytics.gathered import check
+from spark_analytics.lake.export import LOCK
 from spark_analytics.progress import Progress
 from spark_analytics.run import run
 from spark_analytics.settings import from_environment
+from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.channels_app.traffic import make_attempt, make_job, make_message
 from tests.dlq_app.letters import make_dead
@@ -27,6 +34,22 @@ from tests.spark_analytics.conftest import spark
 __all__ = ["spark"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+# A worker that had a session, and whose Java is killed before the report.
+WORKER = """
+import os, signal, django
+django.setup()
+from pyspark import SparkContext
+from reports_app import tasks
+from spark_analytics.session import open_session
+open_session()
+os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+tasks.make_report()
+"""
+END_EXPORT = """
+SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+WHERE locktype = 'advisory' AND objid = %s AND datname = current_database()
+"""
 
 
 @pytest.fixture
@@ -82,6 +105,53 @@ def test_a_warm_session_makes_one_after_another_and_an_empty_broker_has_a_report
     assert made(first)["throughput"]["rows"] == []
     assert made(second)["latency"]["rows"] == []
     assert (second.directory / "report.html").exists()
+
+
+def test_a_worker_whose_java_died_makes_the_next_report(traffic: None, tmp_path: Any) -> None:
+    report = ask()
+    done = subprocess.run(
+        [sys.executable, "-c", WORKER],
+        env=os.environ | {"BROKER_DATA_DIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    report.refresh_from_db()
+    assert report.status == ReportStatus.DONE, report.error + done.stderr
+
+
+def test_an_export_that_fails_is_tried_again_while_the_nights_report_goes_on(
+    spark: SparkSession, traffic: None, settings: Any
+) -> None:
+    now = timezone.now()
+    settings.REPORT_NIGHTLY_AT = f"{now - timedelta(hours=1):%H:%M}"
+    report = ask(night=now.date())
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(os.environ["DATABASE_URL"]) as writer:
+        # The export waits for who is writing.
+        writer.execute("LOCK TABLE message IN ROW EXCLUSIVE MODE")
+        broken = pool.submit(_break_export, report)
+        assert sum(row["messages"] for row in made(report)["throughput"]["rows"]) == 4
+        broken.result()
+
+    assert not night.export_is_due(timezone.now())
+    Mark.objects.filter(name=night.TRIED).update(at=timezone.now() - timedelta(minutes=6))
+    assert night.export_is_due(timezone.now())
+    tasks.export_night()
+    assert Mark.objects.filter(name=night.EXPORTED, at__gte=now).exists()
+    assert not night.export_is_due(timezone.now())
+
+
+def _break_export(report: Report) -> None:
+    """As soon as its page tells of it."""
+    try:
+        told = Report.objects.filter(pk=report.pk, stage="bringing history into the lake")
+        wait_until(told.exists, seconds=120)
+        with connection.cursor() as cursor:
+            wait_until(lambda: ended(cursor), seconds=120)
+    finally:
+        connection.close()
+
+
+def ended(cursor: Any) -> bool:
+    cursor.execute(END_EXPORT, [LOCK])
+    return bool(cursor.rowcount)
 
 
 def test_progress_goes_up_to_the_end(spark: SparkSession, traffic: None, tmp_path: Any) -> None:

@@ -43,7 +43,14 @@ def test_a_row_keeps_what_was_sent_to_the_microsecond(ids: tuple[int, int]) -> N
     assert at_once(store_later, [Later(message, AT), Later(message, AT)]) == [[True, False]]
 
     row = ScheduledMessage.objects.get()
-    assert (bytes(row.payload), row.content_type, row.priority, row.headers, row.partition) == message[3:]
+    assert (
+        bytes(row.payload),
+        row.content_type,
+        row.priority,
+        row.headers,
+        row.partition,
+        row.ttl_seconds or 0,
+    ) == message[3:]
     assert (row.scheduled_for.isoformat(), row.due_at.isoformat()) == (
         "2028-01-01T12:00:00.000001+00:00",
         "2028-01-01T12:00:01+00:00",

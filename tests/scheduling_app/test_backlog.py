@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from scheduling_app.api.backlog import MAX_AGE_SECONDS, Backlog
+from scheduling_app.door.backlog import MAX_AGE_SECONDS, Backlog
 
 
 @dataclass

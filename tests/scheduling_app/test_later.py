@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from channels_app.registry import Entry
-from scheduling_app.api.later import (
+from scheduling_app.door.later import (
     InvalidScheduledFor,
     ScheduledTooSoon,
     microseconds,

@@ -48,6 +48,14 @@ def heat_map() -> Result:
     return Result("heat_map", "Hours of the week", "When it is busy.", keys, (*keys, "messages_per_hour"), rows)
 
 
+def producers(*last_hours: tuple[str, datetime]) -> Result:
+    rows = [
+        {"producer": name, "channel": "orders", "messages": 3, "last_hour": last_hour} for name, last_hour in last_hours
+    ]
+    keys = ("producer", "channel")
+    return Result("producers", "Producers", "Who sends.", keys, (*keys, "messages", "last_hour"), rows)
+
+
 def nothing(name: str = "latency") -> Result:
     return Result(name, "Latency", "How long it took.", ("channel",), ("channel", "p95"), [])
 

@@ -9,7 +9,8 @@ from channels_app.models import Channel, Consumer, DeliveryAttempt, DeliveryJob,
 from dlq_app.models import Act, DeadLetterAct
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 
-ODD = 'it\'s "odd" → ünï; <script>alert(1)</script> \\ % {x}'
+# All that an id may have in it besides letters and digits.
+ODD = "~odd..-_~"
 # Clocks change in America on the first, in Europe on the third; nothing comes in from 03:00 to 06:00.
 DAYS = tuple(datetime(2026, 3, day, tzinfo=UTC) for day in (8, 28, 29, 30))
 HOURS = (0, 1, 2, 6, 7, 13, 23)
@@ -34,27 +35,31 @@ class History:
         return timedelta(seconds=self.chance.expovariate(1 / mean))
 
 
-def make_history(seed: int, *, messages: int, scheduled: int) -> None:
+def make_history(seed: int, *, messages: int, scheduled: int) -> History:
     history = History(Random(seed))
     make_registry(history)
-    make_messages(history, messages)
-    make_jobs(history)
-    make_scheduled(history, scheduled)
+    make_traffic(history, messages=range(messages), scheduled=range(scheduled))
+    return history
+
+
+def make_traffic(history: History, *, messages: range, scheduled: range) -> None:
+    make_jobs(history, make_messages(history, messages))
+    ScheduledMessage.objects.bulk_create([make_one_for_later(history, f"s{number}") for number in scheduled])
 
 
 def make_registry(history: History) -> None:
     """Two channels of one name, the first deleted; so with consumers; and a consumer that is gone for good."""
     gone = datetime(2026, 3, 20, tzinfo=UTC)
-    history.producers = [Producer.objects.create(public_id=name, name=name) for name in ("shop", "till", "ünï")]
+    history.producers = [Producer.objects.create(public_id=name, name=name) for name in ("shop", "till", "-._~")]
     for name, deleted_at in (("orders", gone), ("orders", None), (ODD, None), ("quiet", None)):
         channel = Channel.objects.create(public_id=name, name=name, deleted_at=deleted_at)
         history.channels.append(channel)
-        for consumer, ended_at in (("billing", gone), ("billing", None), ("left", gone), ("<b>pull", None)):
+        for consumer, ended_at in (("billing", gone), ("billing", None), ("left", gone), ("~.pull", None)):
             values: dict[str, Any] = {"type": "push", "callback_url": "http://127.0.0.1:9/", "deleted_at": ended_at}
             history.consumers.append(Consumer.objects.create(channel=channel, public_id=consumer, **values))
 
 
-def make_messages(history: History, count: int) -> None:
+def make_messages(history: History, numbers: range) -> list[Message]:
     chance = history.chance
     rows = [
         Message(
@@ -65,15 +70,15 @@ def make_messages(history: History, count: int) -> None:
             content_type="text/plain",
             received_at=history.moment(),
         )
-        for number in range(count)
+        for number in numbers
     ]
-    Message.objects.bulk_create(rows)
+    return Message.objects.bulk_create(rows)
 
 
-def make_jobs(history: History) -> None:
+def make_jobs(history: History, messages: list[Message]) -> None:
     jobs = [
         make_job(history, message, consumer)
-        for message in Message.objects.order_by("id")
+        for message in messages
         for consumer in history.consumers
         if consumer.channel_id == message.channel_id and history.chance.random() < 0.5
     ]
@@ -88,7 +93,7 @@ def make_job(history: History, message: Message, consumer: Consumer) -> Delivery
     made_at = message.received_at + history.seconds(2)
     # One in ten has lost its message, as pruning does it.
     lost = chance.random() < 0.1
-    held = status == JobStatus.INFLIGHT or consumer.public_id == "<b>pull"
+    held = status == JobStatus.INFLIGHT or consumer.public_id == "~.pull"
     attempt = 0 if status == JobStatus.QUEUED else chance.choice((1, 1, 1, 2, 3, 12))
     return DeliveryJob(
         message_id=NOWHERE if lost else message.pk,
@@ -136,11 +141,6 @@ def make_acts(history: History, job: DeliveryJob) -> list[DeadLetterAct]:
         )
         for place, act in enumerate((Act.ENTERED, *told))
     ]
-
-
-def make_scheduled(history: History, count: int) -> None:
-    rows = [make_one_for_later(history, f"s{number}") for number in range(count)]
-    ScheduledMessage.objects.bulk_create(rows)
 
 
 def make_one_for_later(history: History, message_id: str) -> ScheduledMessage:

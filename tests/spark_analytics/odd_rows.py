@@ -1,10 +1,10 @@
 """A small history: something of everything that the lake holds, with text that is hard to carry."""
 
-from datetime import date
+from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from channels_app.models import Consumer, DeliveryJob, Message
+from channels_app.models import Consumer, Message
 from reports_app.models import LakeSlice
 from spark_analytics.lake.places import Lake
 from spark_analytics.settings import Settings
@@ -15,6 +15,7 @@ from tests.channels_app.registry import make_channel, make_consumer, make_produc
 from tests.dlq_app.letters import make_dead
 from tests.scheduling_app.later import make_scheduled
 
+ALL_EQUAL = {table.name: [Found.EQUAL] for table in TABLES}
 ODD = ["it's", "a\nb", "\\N", "\x1f", "", "日本 é", "<script>", '"quoted"', "50%"]
 
 
@@ -32,7 +33,7 @@ def make_history() -> Consumer:
 def found(spark: SparkSession, settings: Settings) -> dict[str, list[Found]]:
     """What `lake verify` says, table by table."""
     said: dict[str, list[Found]] = {table.name: [] for table in TABLES}
-    for one in verify(spark, settings, date.min, date.max):
+    for one in verify(spark, settings, now=datetime.now(UTC)):
         said[one.table.name].append(one.found)
     return said
 
@@ -43,7 +44,3 @@ def paths() -> dict[tuple[int, int], str]:
 
 def lake_of(spark: SparkSession, settings: Settings) -> Lake:
     return Lake(spark, settings.lake_url)
-
-
-def last_job() -> DeliveryJob:
-    return DeliveryJob.objects.order_by("pk").last() or DeliveryJob()

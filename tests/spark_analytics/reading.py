@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_analytics.asked import Asked
 from spark_analytics.facts import Facts, Names
 from spark_analytics.reports import REPORTS
-from spark_analytics.rollups import ROLLUPS
-from spark_analytics.tables import TABLES, Table, Type
+from spark_analytics.tables import Table, Type
 
 Row = dict[str, Any]
 ARROW = {
@@ -55,11 +54,6 @@ def read_names(spark: SparkSession) -> Names:
 def _names(spark: SparkSession, sql: str, **types: pa.DataType) -> DataFrame:
     schema = pa.schema([("id", pa.int64()), *types.items()])
     return spark.createDataFrame(pa.Table.from_pylist(select(sql), schema=schema))
-
-
-def rolled_up(spark: SparkSession) -> dict[str, DataFrame]:
-    """Everything that the database has, worked out once."""
-    return {table.name: ROLLUPS[table.name](read(spark, table)).cache() for table in TABLES}
 
 
 def rows_of(frame: DataFrame) -> list[Row]:

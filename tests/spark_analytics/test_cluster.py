@@ -1,28 +1,40 @@
-"""A real cluster on loopback, a master and two workers of the pyspark that pip installed, fills a lake."""
+"""A real cluster on loopback, a master and two workers of the pyspark that pip installed, exports and reports."""
 
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pyspark
 import pytest
+from django.utils import timezone
 
 from channels_app.models import DeliveryJob
 from reports_app.models import LakeKind, LakeSlice
 from spark_analytics.java import java_home
+from spark_analytics.pack import pack
 from spark_analytics.settings import Settings
 from tests.spark_analytics.odd_rows import make_history
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+SPARK_SUBMIT = SPARK_CLASS.with_name("spark-submit")
 LOOPBACK = "127.0.0.1"
+# A process that does one thing after another, as a `reports` worker does.
+WORKER = """
+import sys
+from spark_analytics.submit import main
+sys.exit(max(main(words.split()) for words in sys.argv[1:]))
+"""
 
 
 @pytest.fixture
@@ -83,21 +95,38 @@ def wait_for_workers(page: int, count: int) -> None:
     pytest.fail("the workers did not come")
 
 
-def lake_command(lake: Settings, master: str, *words: str) -> str:
-    told = {
-        "DATABASE_URL": lake.database_url,
-        "LAKE_URL": lake.lake_url,
-        "SPARK_MASTER": master,
-        "SPARK_LOCAL_IP": LOOPBACK,
-    }
-    command = [sys.executable, "-m", "spark_analytics.lake", *words]
-    done = subprocess.run(command, env=os.environ | told, capture_output=True, text=True, check=False)
+def run(lake: Settings, command: list[str], **told: str) -> str:
+    known = {"DATABASE_URL": lake.database_url, "LAKE_URL": lake.lake_url, "SPARK_LOCAL_IP": LOOPBACK}
+    done = subprocess.run(command, env=os.environ | known | told, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_a_cluster_exports_and_verifies(master: str, settings_of_lake: Settings) -> None:
+def submit(lake: Settings, master: str, folder: Path, *words: str) -> str:
+    """By spark-submit and a Python that has none of our libraries but those of the archive, here and there."""
+    archive, unpacked = pack(folder / "environment.tar.gz"), folder / "environment"
+    with tarfile.open(archive) as packed:
+        packed.extractall(unpacked, filter="data")
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    told = {"spark.pyspark.python": str(python), "spark.executorEnv.PYTHONPATH": "environment"}
+    settings = [word for name, value in told.items() for word in ("--conf", f"{name}={value}")]
+    command = [str(SPARK_SUBMIT), "--master", master, "--archives", f"{archive}#environment", *settings]
+    here = {"JAVA_HOME": str(java_home(folder)), "PYTHONPATH": str(unpacked)}
+    return run(lake, [*command, str(unpacked / "spark_analytics" / "submit.py"), *words], **here)
+
+
+def test_a_cluster_exports_with_a_packed_environment_and_a_worker_uses_it_time_and_again(
+    master: str, settings_of_lake: Settings, tmp_path: Path
+) -> None:
     make_history()
-    lake_command(settings_of_lake, master, "export", "--all")
+    submit(settings_of_lake, master, tmp_path, "lake", "export", "--all")
     assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
-    assert lake_command(settings_of_lake, master, "verify") == "5 equal, 0 changed since, 0 different, 0 unreadable\n"
+
+    until, here = f"{timezone.now() + timedelta(hours=1):%Y-%m-%dT%H:00Z}", tmp_path / "out"
+    words = ["lake verify", *(f"report --to {until} --out {here}/{name}" for name in ("one", "two"))]
+    told = run(settings_of_lake, [sys.executable, "-c", WORKER, *words], SPARK_MASTER=master)
+    assert "5 equal, 0 changed since" in told
+
+    for name in ("one", "two"):
+        delivery = json.loads((here / name / "report.json").read_text())["reports"]["delivery"]["rows"]
+        assert sum(row["jobs"] for row in delivery) == DeliveryJob.objects.count()

@@ -3,64 +3,40 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
+from django.db.models import F
 from django.utils import timezone
 from pyspark.sql import SparkSession
 
 from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message, Producer
 from dlq_app import services
 from dlq_app.filters import LetterFilter
+from dlq_app.models import DeadLetterAct
 from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
+from scheduling_app.models import ScheduledMessage
+from spark_analytics import manifest
 from spark_analytics.lake import read
-from spark_analytics.lake.export import Exported, ExportRuns, export
+from spark_analytics.lake.__main__ import main
+from spark_analytics.lake.export import ExportRuns, export
 from spark_analytics.lake.status import status
 from spark_analytics.rollups import ROLLUPS
 from spark_analytics.settings import Settings
-from spark_analytics.tables import JOB, MESSAGE, TABLES
+from spark_analytics.tables import JOB, MESSAGE, SCHEDULED, TABLES
 from spark_analytics.verify import Found
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.spark_analytics.odd_rows import found, lake_of, make_history, paths
+from tests.spark_analytics.exporting import Export, export_in_a_child, in_background, lock_is_held, wait_until, waiting
+from tests.spark_analytics.odd_rows import ALL_EQUAL, found, lake_of, make_history, paths
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ALL_EQUAL = {table.name: [Found.EQUAL] for table in TABLES}
 INSERT_JOB = """
 INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, status) VALUES (%s, %s, %s, 0, 1001)
 """
-Export = Callable[..., list[Exported]]
-
-
-@pytest.fixture
-def lake(settings_of_lake: Settings) -> Settings:
-    return settings_of_lake
-
-
-@pytest.fixture
-def bring(spark: SparkSession, lake: Settings) -> Export:
-    """An export of everything there is, unless said otherwise."""
-
-    def run(*, everything: bool = True, now: datetime | None = None) -> list[Exported]:
-        return list(export(spark, lake, everything=everything, now=now or timezone.now()))
-
-    return run
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < until, "it never came true"
-        time.sleep(0.05)
 
 
 def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -70,7 +46,7 @@ def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings,
     before = paths()
     assert [done.slices + done.again for done in bring()] == [0] * len(TABLES)
     assert paths() == before
-    rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, Message.objects.earliest("pk").pk]])
+    rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, 1]])
     assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
 
 
@@ -86,9 +62,9 @@ def test_today_stays_in_the_database_until_it_is_over(spark: SparkSession, lake:
     bring(everything=False)
     assert not LakeSlice.objects.exists()
     with psycopg.connect(lake.database_url) as connection:
-        assert read.tail_from(connection, JOB) == 1
+        assert manifest.end_of(connection, JOB) == 0
         bring(everything=False, now=timezone.now() + timedelta(days=1))
-        assert read.tail_from(connection, JOB) == DeliveryJob.objects.latest("pk").pk + 1
+        assert manifest.end_of(connection, JOB) == DeliveryJob.objects.latest("pk").pk
         today = datetime.now(UTC).date()
         assert len(read.slices(connection, JOB, today - timedelta(days=1), today)) == 1
         assert read.slices(connection, JOB, date(2020, 1, 1), date(2020, 1, 2)) == []
@@ -105,7 +81,7 @@ def test_a_day_that_is_over_comes_in_though_today_has_begun(lake: Settings, brin
 
     assert yesterday.date() < now.date()
     with psycopg.connect(lake.database_url) as connection:
-        assert read.tail_from(connection, JOB) == last + 1
+        assert manifest.end_of(connection, JOB) == last
 
 
 def test_what_is_redriven_is_exported_anew(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -144,6 +120,27 @@ def test_a_slice_whose_files_are_gone_is_found(spark: SparkSession, lake: Settin
     assert (said["message"], said["job"]) == ([Found.UNREADABLE], [Found.EQUAL])
 
 
+def test_a_history_that_was_never_exported_is_missing(
+    lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", lake.database_url)
+    monkeypatch.setenv("LAKE_URL", lake.lake_url)
+    make_history()
+    Message.objects.update(received_at=timezone.now() - timedelta(days=3))
+    others = sum(model.objects.count() for model in (DeliveryJob, ScheduledMessage, DeliveryAttempt, DeadLetterAct))
+    assert main(["verify"]) == 1
+    assert f"{Message.objects.count()} rows missing, {others} rows not exported yet" in capsys.readouterr().out
+    bring(everything=False)
+    assert main(["verify"]) == 0
+    today = datetime.now(UTC).date()
+    assert main(["verify", "--to", str(today - timedelta(days=1))]) == 0
+    assert main(["verify", "--to", str(today)]) == 1
+    assert f"0 rows missing, {others} rows not exported yet" in capsys.readouterr().out
+    LakeSlice.objects.filter(kind=LakeKind.MESSAGE).update(first_id=F("last_id"))
+    assert main(["verify"]) == 1
+    assert f"{Message.objects.count() - 1} rows missing" in capsys.readouterr().out
+
+
 def test_roll_ups_are_written_beside_the_rows(
     spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,10 +149,22 @@ def test_roll_ups_are_written_beside_the_rows(
     bring()
     today = datetime.now(UTC).date()
     with psycopg.connect(lake.database_url) as connection:
-        kept = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, today - timedelta(days=1), today)
+        slices = read.slices(connection, MESSAGE, today - timedelta(days=1), today)
+        kept = read.read_rollups(lake_of(spark, lake), MESSAGE, slices)
         assert [row["count"] for row in kept.collect()] == [Message.objects.count()]
-        before = read.read_rollups(lake_of(spark, lake), connection, MESSAGE, date(2020, 1, 1), date(2020, 1, 1))
-        assert before.isEmpty()
+        assert read.read_rollups(lake_of(spark, lake), MESSAGE, []).isEmpty()
+
+
+def test_a_slice_of_messages_for_later_is_read_for_the_days_on_which_they_are_due(
+    lake: Settings, bring: Export
+) -> None:
+    make_history()
+    due = timezone.now() + timedelta(days=30)
+    ScheduledMessage.objects.filter(pk=ScheduledMessage.objects.earliest("pk").pk).update(due_at=due)
+    bring()
+    with psycopg.connect(lake.database_url) as connection:
+        for day, count in ((due, 1), (timezone.now(), 1), (due + timedelta(days=2), 0), (due - timedelta(days=40), 0)):
+            assert len(read.slices(connection, SCHEDULED, day.date(), day.date())) == count
 
 
 def test_a_transaction_open_across_the_export_is_waited_for(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -173,6 +182,22 @@ def test_a_transaction_open_across_the_export_is_waited_for(spark: SparkSession,
     assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
 
 
+def test_a_row_below_all_that_are_seen_is_waited_for(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """The first export, and the smallest id is in a transaction that has not ended."""
+    consumer, producer = make_consumer(make_channel()), make_producer()
+    gone = make_job(consumer, producer)
+    DeliveryJob.objects.filter(pk=gone.pk).delete()
+    with psycopg.connect(lake.database_url) as late:
+        late.execute(INSERT_JOB, [gone.message_id, gone.channel_id, gone.consumer_id])
+        seen = make_job(consumer, producer)
+        with in_background(bring):
+            wait_until(LakeWatermark.objects.filter(kind=LakeKind.JOB).exists)
+            late.commit()
+    assert DeliveryJob.objects.earliest("pk").pk < seen.pk
+    assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == 2
+    assert found(spark, lake)["job"] == [Found.EQUAL]
+
+
 def test_rows_that_change_while_exporting_are_brought_by_the_next(
     spark: SparkSession, lake: Settings, bring: Export
 ) -> None:
@@ -188,25 +213,52 @@ def test_rows_that_change_while_exporting_are_brought_by_the_next(
 
 
 def test_a_killed_export_leaves_no_half_slice(spark: SparkSession, lake: Settings, bring: Export) -> None:
-    """Killed when all is written, and nothing is committed: the row that would make it live has to wait."""
     make_history()
-    with psycopg.connect(lake.database_url) as blocker:
-        blocker.execute("LOCK TABLE lake_slice IN SHARE MODE")
-        child = export_in_a_child(lake)
-        wait_until(lambda: bool(waiting(lake)))
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait()
-        with psycopg.connect(lake.database_url, autocommit=True) as connection:
-            connection.execute("SELECT pg_terminate_backend(%s)", [waiting(lake)[0]])
+    kill_at_the_commit(lake)
     assert not LakeSlice.objects.exists()
     assert len(list(Path(lake.lake_url).glob("message/*"))) == 1
-    wait_until(lambda: not lock_is_held(lake))
     bring()
     assert found(spark, lake) == ALL_EQUAL
     bring(now=timezone.now() + timedelta(hours=2))
-    assert {path.name for path in Path(lake.lake_url).glob("message/*")} == {
-        paths()[1, Message.objects.earliest("pk").pk]
-    }
+    assert {path.name for path in Path(lake.lake_url).glob("message/*")} == {paths()[LakeKind.MESSAGE, 1]}
+
+
+def test_an_export_that_is_killed_over_a_changed_slice_leaves_the_old_one(
+    spark: SparkSession, lake: Settings, bring: Export
+) -> None:
+    make_history()
+    bring()
+    before = paths()
+    DeliveryJob.objects.update(priority=4)
+    kill_at_the_commit(lake)
+    assert paths() == before
+    assert found(spark, lake)["job"] == [Found.CHANGED]
+    bring()
+    assert found(spark, lake) == ALL_EQUAL
+
+
+def test_two_processes_that_export_at_once_bring_everything_once(spark: SparkSession, lake: Settings) -> None:
+    """The one that comes second is refused, or finds nothing to do."""
+    make_history()
+    children = [export_in_a_child(lake) for _ in range(2)]
+    assert sorted(child.wait() for child in children) in ([0, 1], [0, 0])
+    assert found(spark, lake) == ALL_EQUAL
+    assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
+
+
+def kill_at_the_commit(lake: Settings) -> None:
+    """When all is written and nothing is committed: what would make it live has to wait."""
+    with psycopg.connect(lake.database_url) as blocker:
+        blocker.execute("LOCK TABLE lake_slice IN SHARE MODE")
+        child = export_in_a_child(lake)
+        try:
+            wait_until(lambda: bool(waiting(lake)))
+        finally:
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait()
+        with psycopg.connect(lake.database_url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [waiting(lake)[0]])
+    wait_until(lambda: not lock_is_held(lake))
 
 
 def test_only_one_exports_at_a_time(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -239,37 +291,36 @@ def test_rows_that_were_pruned_stay_in_the_lake(spark: SparkSession, lake: Setti
     assert set(rows.values()) == {3}
 
 
-def test_payloads_are_in_the_lake_if_asked_for(spark: SparkSession, lake: Settings) -> None:
+def test_payloads_are_in_the_lake_if_asked_for(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """What was exported without them is exported anew; a payload that differs is found."""
     make_history()
-    list(export(spark, replace(lake, payloads=True), everything=True, now=timezone.now()))
+    bring()
+    asked = replace(lake, payloads=True)
+    again = {one.table.name: one.again for one in export(spark, asked, everything=True, now=timezone.now())}
+    assert again == {"message": 1, "job": 0, "scheduled": 1, "attempt": 0, "letter_act": 0}
     files = spark.read.parquet(f"{lake.lake_url}/message/{LakeSlice.objects.get(kind=LakeKind.MESSAGE).path}")
     kept = {row.id: bytes(row.payload) for row in files.collect()}
     assert kept == {message.pk: bytes(message.payload) for message in Message.objects.all()}
     assert found(spark, lake) == ALL_EQUAL
-
-
-@contextmanager
-def in_background(bring: Export) -> Iterator[threading.Thread]:
-    running = threading.Thread(target=bring)
-    running.start()
-    try:
-        yield running
-    finally:
-        running.join()
-
-
-def export_in_a_child(lake: Settings) -> subprocess.Popen[bytes]:
-    told = {"DATABASE_URL": lake.database_url, "LAKE_URL": lake.lake_url}
-    return subprocess.Popen([sys.executable, "-m", "spark_analytics.lake", "export", "--all"], env=os.environ | told)
-
-
-def waiting(lake: Settings) -> list[int]:
-    """Who waits to write into the manifest."""
-    asked = "SELECT pid FROM pg_locks WHERE relation = 'lake_slice'::regclass AND NOT granted"
+    assert not sum(one.again for one in export(spark, asked, everything=True, now=timezone.now()))
     with psycopg.connect(lake.database_url) as connection:
-        return [pid for (pid,) in connection.execute(asked)]
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("UPDATE message SET payload = 'y' WHERE payload = '-'")
+    assert found(spark, lake)["message"] == [Found.DIFFERENT]
 
 
-def lock_is_held(lake: Settings) -> bool:
+def test_payloads_that_are_in_the_lake_stay_there(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """They are not asked for any more, the message has left the database, and its slice is exported anew."""
+    make_history()
+    list(export(spark, replace(lake, payloads=True), everything=True, now=timezone.now()))
+    gone = Message.objects.earliest("pk")
     with psycopg.connect(lake.database_url) as connection:
-        return bool(connection.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'").fetchone())
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("DELETE FROM message WHERE id = %s", [gone.pk])
+    LakeSlice.objects.filter(kind=LakeKind.MESSAGE).update(pruned_at=timezone.now())
+    Message.objects.update(priority=1)
+    bring()
+    [made] = LakeSlice.objects.filter(kind=LakeKind.MESSAGE)
+    rows = spark.read.parquet(f"{lake.lake_url}/message/{made.path}").collect()
+    assert {bytes(row.payload) for row in rows if row.id == gone.pk} == {bytes(gone.payload)}
+    assert found(spark, lake)["message"] == [Found.EQUAL]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_analytics.render import Result, write
+from spark_analytics.errors import NotDrawn
+from spark_analytics.render import Result, files, write
 from spark_analytics.render.charts import MOST_LINES
 from spark_analytics.render.comparison import change
 from spark_analytics.render.pictures import PICTURES, draw
@@ -23,6 +25,7 @@ from tests.spark_analytics.figures import (
     heading,
     heat_map,
     nothing,
+    producers,
     sla,
     throughput,
 )
@@ -126,6 +129,21 @@ def test_what_was_only_before_is_shown_too(tmp_path: Path) -> None:
     assert (last["channel"], last["finished"], last["finished before"]) == ("gone", "", "3")
 
 
+def test_of_what_was_only_before_no_text_or_time_is_shown_as_if_it_were_now(tmp_path: Path) -> None:
+    sent = producers(("shop", START + HOUR))
+    before = producers(("shop", START - HOUR), ("gone", START - 2 * HOUR)).rows
+    write(tmp_path, heading(compares=True), [replace(sent, before=before)])
+    shop, gone = rows_of(tmp_path / "producers.csv")
+    assert (shop["producer"], shop["last_hour"]) == ("shop", "2026-11-09T01:00:00Z")
+    assert (gone["producer"], gone["messages before"], gone["last_hour"]) == ("gone", "3", "")
+
+
+def test_an_hour_that_was_only_before_is_shown_as_the_hour_of_this_period(tmp_path: Path) -> None:
+    before = throughput(hours=2, start=START - 48 * HOUR).rows
+    write(tmp_path, heading(compares=True), [replace(throughput(hours=1), before=before)])
+    assert [row["hour"] for row in rows_of(tmp_path / "throughput.csv")][2:] == ["2026-11-09T01:00:00Z"] * 2
+
+
 def test_a_comparison_with_nothing_says_nothing(tmp_path: Path) -> None:
     write(tmp_path, heading(compares=True), [replace(sla(), before=[]), replace(nothing(), before=[])])
     assert rows_of(tmp_path / "sla.csv")[0]["finished change %"] == ""
@@ -183,3 +201,10 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_figures_are_written_for_people(value: object, text: str) -> None:
     assert written(value) == text
+
+
+def test_pictures_that_cannot_be_drawn_are_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PAINTER", [sys.executable, "-c", "raise SystemExit('no ink')"])
+    with pytest.raises(NotDrawn, match="no ink"):
+        write(tmp_path, heading(), all_of_them())
+    assert not (tmp_path / "report.html").exists()

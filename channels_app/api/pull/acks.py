@@ -61,6 +61,11 @@ async def _write(batches: Sequence[Batch]) -> list[list[Result]]:
 _commits = GroupCommit[Batch, list[Result]](_write, size_of=lambda batch: len(batch.acks), max_bytes=AT_ONCE)
 
 
+def put(batch: Batch) -> asyncio.Future[list[Result]]:
+    """For those who acknowledge at another door."""
+    return _commits.put(batch)
+
+
 async def start_door() -> None:
     await _commits.start()
 

@@ -1,26 +1,18 @@
 """The doors for consumers that poll by index: poll, one message again, ack, seek."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
-from weakref import WeakValueDictionary
 
-import psycopg
 import structlog
-from psycopg import AsyncConnection
-from psycopg_pool import PoolTimeout
 
-from broker_project.api.door_pool import door_pool
-from broker_project.api.exceptions import StorageAway
 from broker_project.api.frame import Request, Route
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
 from channels_app.api.pull.door import Admitted, InvalidDocument, address, admit, answer, document
 from channels_app.api.pull.shapes import message_shown, moment_shown
+from channels_app.api.pull.turns import in_turn
 from channels_app.pull.index import ack, again, poll, seek
 from channels_app.pull.index.ack import Acked
 from channels_app.pull.index.moments import moment
@@ -32,9 +24,6 @@ log = structlog.get_logger(__name__)
 DEFAULT_LIMIT, MOST = 25, 1_000
 DOCUMENT_BYTES = 4_096
 MOST_INDEX = 10**18
-# The rest of the door's connections is for those who publish, lease and acknowledge.
-_at_work = asyncio.Semaphore(2)
-_turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 POLL, ACK, SEEK = address("poll"), address("ack"), address("seek")
@@ -49,7 +38,7 @@ async def poll_door(request: Request) -> Reply:
     """The next messages, by index; without any, the reason."""
     admitted = await _admit(request, POLL)
     start, limit = _asked(request)
-    async with _connection(admitted.consumer.row_id) as connection:
+    async with in_turn(admitted.consumer.row_id) as connection:
         polled = await poll.poll(connection, admitted.consumer.row_id, start=start, limit=limit)
     items = [shown(item) for item in polled.items]
     return answer({"result": items, **_indexes(polled.place), "lastIndex": polled.place.last, "reason": polled.reason})
@@ -59,7 +48,7 @@ async def message_at_door(request: Request) -> Reply:
     """One message again."""
     admitted = await _admit(request, MESSAGE_AT)
     index = _number("The index", MESSAGE_AT.fullmatch(request.path)["index"])  # type: ignore[index]
-    async with _connection(admitted.consumer.row_id) as connection:
+    async with in_turn(admitted.consumer.row_id) as connection:
         return answer(shown(await again.message_at(connection, admitted.consumer.row_id, index)))
 
 
@@ -69,7 +58,7 @@ async def ack_door(request: Request) -> Reply:
     name, value = _one_of(document(request), "index", "upTo")
     act = ack.ack if name == "index" else ack.ack_up_to
     consumer_id = admitted.consumer.row_id
-    acked = await act(lambda: _connection(consumer_id), consumer_id, _index(value))
+    acked = await act(lambda: in_turn(consumer_id), consumer_id, _index(value))
     _tell(admitted, name, value, acked)
     return answer({**_indexes(acked.place), "result": "applied" if acked.jobs else "duplicate"})
 
@@ -80,11 +69,11 @@ async def seek_door(request: Request) -> Reply:
     name, value = _one_of(document(request), "index", "time")
     consumer_id = admitted.consumer.row_id
     index = await _index_before(admitted, moment(value)) if name == "time" else _index(value)
-    return answer(_indexes(await seek.seek(lambda: _connection(consumer_id), consumer_id, index)))
+    return answer(_indexes(await seek.seek(lambda: in_turn(consumer_id), consumer_id, index)))
 
 
 async def _index_before(admitted: Admitted, at: datetime) -> int:
-    async with _connection(admitted.consumer.row_id) as connection:
+    async with in_turn(admitted.consumer.row_id) as connection:
         return await seek.index_before(connection, admitted.channel.row_id, at)
 
 
@@ -92,17 +81,6 @@ async def _admit(request: Request, path: re.Pattern[str]) -> Admitted:
     admitted = await admit(request, path)
     admitted.must_poll()
     return admitted
-
-
-@asynccontextmanager
-async def _connection(consumer_id: int) -> AsyncIterator[AsyncConnection]:
-    """Calls of one consumer come one by one anyway: they wait here, and not with a connection in their hands."""
-    turn = _turns.setdefault(consumer_id, asyncio.Lock())
-    try:
-        async with turn, _at_work, door_pool().connection() as connection:
-            yield connection
-    except (psycopg.OperationalError, PoolTimeout) as error:
-        raise StorageAway from error
 
 
 def _asked(request: Request) -> tuple[int | None, int]:

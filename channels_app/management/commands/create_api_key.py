@@ -13,7 +13,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--name", default="command line", help="what the key is for")
+        parser.add_argument("--replace", action="store_true", help="revoke earlier keys of this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["replace"]:
+            ApiKey.objects.filter(name=options["name"]).revoke()
         _, text = ApiKey.objects.issue(name=options["name"])
         self.stdout.write(text)

@@ -5,10 +5,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from channels_app.errors import UnknownConsumer
+from channels_app.reasons import Reason
+
+log = structlog.get_logger(__name__)
 
 # A connection for a batch: between batches it is somebody else's.
 Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
@@ -42,13 +46,44 @@ JOIN channel_state cs ON cs.channel_id = k.channel_id
 WHERE k.id = %s AND k.type = 'pull' AND k.pull_mode = 'index' AND k.deleted_at IS NULL AND c.deleted_at IS NULL
 """
 
+# Of a message m and its job j, if it has one: its own time to live is over. (That of its channel counts for nobody who
+# polls: to it a channel is a log.)
+IS_OVER = """coalesce(
+    CASE WHEN j.id IS NULL THEN m.received_at + make_interval(secs => m.ttl_seconds)
+         WHEN j.has_ttl THEN j.expires_at END <= now(), false)"""
+
 # The first message after `sent` that can be handed out. One without a job can: its job is made when it is polled.
-_FIRST_ALIVE = """
+_FIRST_ALIVE = f"""
 SELECT m.sequence FROM message m LEFT JOIN delivery_job j ON j.message_id = m.id AND j.consumer_id = %(consumer)s
 WHERE m.channel_id = %(channel)s AND m.sequence > %(after)s AND m.sequence <= %(until)s
-  AND m.expunged_at IS NULL AND (j.id IS NULL OR j.status <> 1004)
+  AND m.expunged_at IS NULL AND (j.id IS NULL OR j.status <> 1004) AND NOT {IS_OVER}
 ORDER BY m.sequence LIMIT 1
-"""
+"""  # noqa: S608
+
+# Open jobs of what is over are dead; what has no job gets a dead one.
+_BURY = f"""
+WITH asked AS MATERIALIZED (
+    {ASKED}
+), over AS MATERIALIZED (
+    SELECT m.id, m.sequence, m.priority, m.partition, j.id AS job_id
+    FROM asked JOIN message m ON m.id = asked.id
+    LEFT JOIN delivery_job j ON j.message_id = m.id AND j.consumer_id = %(consumer)s
+    WHERE m.expunged_at IS NULL AND (j.id IS NULL OR j.status IN (1001, 1002)) AND {IS_OVER}
+), had AS MATERIALIZED (
+    SELECT j.id FROM over JOIN delivery_job j ON j.id = over.job_id WHERE j.status IN (1001, 1002)
+    ORDER BY j.id FOR UPDATE OF j
+), made AS (
+    INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, status, reason, expires_at,
+                              has_ttl)
+    SELECT id, %(channel)s, %(consumer)s, priority, partition, 1004, 'expired', now(), true
+    FROM over WHERE job_id IS NULL ORDER BY sequence RETURNING id
+), moved AS (
+    UPDATE delivery_job j SET status = 1004, reason = 'expired', next_attempt_at = NULL, lease_until = NULL,
+           status_changed_at = now()
+    FROM had WHERE j.id = had.id RETURNING j.id
+)
+SELECT id FROM made UNION ALL SELECT id FROM moved
+"""  # noqa: S608
 
 _KEEP = """
 UPDATE consumer_state SET acked_index = %(acked)s, sent_index = %(sent)s
@@ -109,6 +144,13 @@ async def pass_over_dead(connection: AsyncConnection, place: Place) -> Place:
         place = replace(place, sent=sent, acked=sent if is_clear else place.acked)
         if alive is not None:
             return place
+
+
+async def bury_over(connection: AsyncConnection, place: Place, *, until: int) -> None:
+    """What lies between a place and an index, and is not handed out because its time to live is over, is dead."""
+    cursor = await connection.execute(_BURY, {**place.ids, "after": place.sent, "until": until})
+    if dead := [row[0] for row in await cursor.fetchall()]:
+        log.warning("delivery.dead", consumer_id=place.consumer_id, jobs=dead, reason=Reason.EXPIRED.value)
 
 
 async def _first_alive(connection: AsyncConnection, place: Place, until: int) -> int | None:

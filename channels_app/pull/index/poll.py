@@ -7,25 +7,26 @@ from datetime import datetime
 from psycopg import AsyncConnection
 from psycopg.rows import args_row
 
-from channels_app.pull.index.places import Place, hold, keep, look, pass_over_dead
+from channels_app.pull.index.places import IS_OVER, Place, bury_over, hold, keep, look, pass_over_dead
 from channels_app.pull.index.window import Nothing, Window
 
 MOST_BYTES = 8 * 1024 * 1024
 
 # Everything after `sent` gets a job that has none: the consumer came later, or was disabled. What `from` leaps over
 # stays QUEUED, so that `acked` stops before it. The batch ends at its bytes, the message that reaches them included.
-_TAKE = """
+_TAKE = f"""
 WITH asked AS MATERIALIZED (
-    SELECT id, sequence, priority, partition, octet_length(payload) AS size, expunged_at IS NULL AS is_there
+    SELECT id, sequence, priority, partition, octet_length(payload) AS size, expunged_at IS NULL AS is_there,
+           received_at, ttl_seconds
     FROM message WHERE channel_id = %(channel)s AND sequence > %(sent)s AND sequence <= %(until)s
     ORDER BY sequence LIMIT greatest(0, %(until)s - %(sent)s)
 ), had AS MATERIALIZED (
-    SELECT j.id, j.message_id, j.status FROM asked
+    SELECT j.id, j.message_id, j.status, j.has_ttl, j.expires_at FROM asked
     JOIN delivery_job j ON j.message_id = asked.id AND j.consumer_id = %(consumer)s ORDER BY j.id FOR UPDATE OF j
 ), judged AS (
-    SELECT asked.*, had.id AS job_id,
-           is_there AND sequence > %(after)s AND had.status IS DISTINCT FROM 1004 AS is_taken
-    FROM asked LEFT JOIN had ON had.message_id = asked.id
+    SELECT m.*, j.id AS job_id,
+           is_there AND sequence > %(after)s AND j.status IS DISTINCT FROM 1004 AND NOT {IS_OVER} AS is_taken
+    FROM asked m LEFT JOIN had j ON j.message_id = m.id
 ), measured AS MATERIALIZED (
     SELECT *, sum(size) FILTER (WHERE is_taken) OVER (ORDER BY sequence ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)
               AS before FROM judged
@@ -35,10 +36,12 @@ WITH asked AS MATERIALIZED (
     SELECT measured.* FROM measured, bound WHERE sequence <= bound.sent
 ), made AS (
     INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, partition, status, attempt, received_at,
-                              expires_at)
+                              expires_at, has_ttl)
     SELECT fits.id, channel.id, %(consumer)s, fits.priority, fits.partition,
            CASE WHEN is_taken THEN 1002 ELSE 1001 END, is_taken::int, CASE WHEN is_taken THEN now() END,
-           now() + make_interval(secs => channel.max_age_seconds)
+           least(now() + make_interval(secs => channel.max_age_seconds),
+                 received_at + make_interval(secs => ttl_seconds)),
+           nullif(ttl_seconds IS NOT NULL, false)
     FROM fits JOIN channel ON channel.id = %(channel)s WHERE job_id IS NULL AND is_there ORDER BY sequence
     RETURNING id, message_id, attempt
 ), moved AS (
@@ -53,7 +56,7 @@ WITH asked AS MATERIALIZED (
 SELECT bound.sent, m.sequence, taken.id, taken.attempt, m.priority, m.message_id, m.payload, m.content_type, m.headers,
        m.received_at
 FROM bound LEFT JOIN (taken JOIN message m ON m.id = taken.message_id) ON true ORDER BY m.sequence
-"""
+"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,23 @@ async def poll(connection: AsyncConnection, consumer_id: int, *, start: int | No
     async with connection.transaction():
         place = await hold(connection, consumer_id)
         if place.stopped is None:
-            place = await pass_over_dead(connection, place)
+            place = await _past_the_dead(connection, place)
         window = Window(place, place.sent if start is None else start, limit)
         items: Sequence[Item] = []
         if not window.is_empty:
             sent, items = await _take(connection, window)
+            if sent - window.place.sent > len(items):
+                await bury_over(connection, window.place, until=sent)
             window = replace(window, place=await _behind(connection, window, sent))
         await keep(connection, window.place)
     return Polled(items, window.place, None if items else window.why_nothing())
+
+
+async def _past_the_dead(connection: AsyncConnection, place: Place) -> Place:
+    passed = await pass_over_dead(connection, place)
+    if passed.sent > place.sent:
+        await bury_over(connection, place, until=passed.sent)
+    return passed
 
 
 async def _take(connection: AsyncConnection, window: Window) -> tuple[int, list[Item]]:

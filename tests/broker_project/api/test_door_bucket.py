@@ -18,9 +18,11 @@ SLOW, WIDE = Limit("slow", 0.01, 2), Limit("wide", 1000.0, 1000)
 
 
 def with_bucket(story: Callable[[DoorBucket], Awaitable[Value]], url: str = "") -> Value:
+    """A Redis that is there is waited for, also on a busy machine."""
+
     async def run() -> Value:
         async with Redis.from_url(url or settings.REDIS_URL) as client:
-            return await story(DoorBucket(client))
+            return await story(DoorBucket(client) if url else DoorBucket(client, patience_seconds=30.0))
 
     return asyncio.run(run())
 

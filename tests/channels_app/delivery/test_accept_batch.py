@@ -54,7 +54,14 @@ def test_every_value_comes_back_as_it_was(ids: tuple[int, int]) -> None:
     assert at_once(store_new, [message, incoming(ids, "n")]) == [[True, True]]
 
     row = Message.objects.get(message_id="m")
-    assert (bytes(row.payload), row.content_type, row.priority, row.headers, row.partition) == message[3:]
+    assert (
+        bytes(row.payload),
+        row.content_type,
+        row.priority,
+        row.headers,
+        row.partition,
+        row.ttl_seconds or 0,
+    ) == message[3:]
     assert (row.channel_id, row.producer_id, row.status_name) == (*ids, "ACKNOWLEDGED")
     assert row.received_at is not None
 

@@ -14,6 +14,7 @@ from channels_app.reasons import Reason
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 POLICY = Policy(3, 1.0, 2.0, 30.0, "none", frozenset())
 RUNNING, COMPLETE, FAILED = AckStatus.RUNNING, AckStatus.COMPLETE, AckStatus.FAILED
+REFUSED = AckStatus.REFUSED
 APPLIED, DUPLICATE, STALE = Result.APPLIED, Result.DUPLICATE, Result.STALE
 QUEUED, INFLIGHT, DELIVERED, DEAD = 1001, 1002, 1003, 1004
 
@@ -67,6 +68,9 @@ def test_an_attempt_goes_forward_and_ends_once(job: dict[str, Any], words: list[
     [
         ({"status": QUEUED}, [FAILED, COMPLETE], [DUPLICATE, STALE]),
         ({"status": DEAD}, [(FAILED, 2)], [DUPLICATE]),
+        ({"status": DEAD}, [REFUSED, (REFUSED, 2), (REFUSED, 1)], [DUPLICATE, DUPLICATE, STALE]),
+        # To be tried again is not to be tried never again.
+        ({"status": QUEUED}, [(REFUSED, 2)], [STALE]),
         # Taken again meanwhile: the one before still remembers how it ended.
         ({"attempt": 3}, [(FAILED, 2), (COMPLETE, 2), (COMPLETE, 3)], [DUPLICATE, STALE, APPLIED]),
     ],

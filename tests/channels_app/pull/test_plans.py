@@ -59,7 +59,7 @@ def test_a_lease_reads_what_it_takes(producer: Producer, is_known: bool) -> None
     consumer = filled(make_channel(), producer)
     if is_known:
         analyze()
-    asked = {"consumer": consumer.pk, "most": 10, "bytes": 10**6, "lease": 60.0, "device": None}
+    asked = {"consumer": consumer.pk, "most": 10, "bytes": 10**6, "lease": 60.0, "device": None, "of_one": True}
 
     assert rows_touched(_LEASE, asked) < 200
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -286,3 +287,52 @@ def test_concurrent_polls_never_overlap_and_never_skip() -> None:
 
     assert sorted(indexes) == list(range(1, 201))
     assert set(DeliveryJob.objects.values_list("attempt", flat=True)) == {1}
+
+
+def old(hours: int = 1) -> dict[str, Any]:
+    return {"ttl_seconds": 60, "received_at": timezone.now() - timedelta(hours=hours)}
+
+
+def test_what_is_over_by_its_own_time_to_live_is_dead_and_not_handed_out() -> None:
+    poller = make_poller()
+    channel = poller.consumer.channel
+    publish(channel, 1)
+    publish(channel, 2, **old())
+    publish(channel, 1, ttl_seconds=60)
+    publish(channel, 1, **old())
+
+    assert poller.take() == [1, 4]
+    assert poller.statuses() == [INFLIGHT, DEAD, DEAD, INFLIGHT, DEAD]
+    assert {poller.job(index).reason for index in (2, 3, 5)} == {"expired"}
+    poller.ack_up_to(5)
+    assert poller.indexes == (5, 5)
+
+
+def test_a_poll_goes_on_behind_what_is_over() -> None:
+    poller = make_poller(unacked_cap=2)
+    publish(poller.consumer.channel, 7, **old())
+    publish(poller.consumer.channel, 1)
+
+    assert poller.take() == [8]
+    assert poller.statuses() == [DEAD] * 7 + [INFLIGHT]
+
+
+def test_what_was_over_before_the_consumer_came_is_dead_too() -> None:
+    channel = make_channel()
+    publish(channel, 2, **old())
+    publish(channel, 1)
+    poller = make_poller(channel)
+    poller.seek(0)
+
+    assert poller.take() == [3]
+    assert poller.statuses() == [DEAD, DEAD, INFLIGHT]
+    assert poller.job(1).reason == "expired"
+
+
+def test_what_is_over_ends_without_a_poll_too() -> None:
+    poller = make_poller()
+    publish(poller.consumer.channel, 1)
+    publish(poller.consumer.channel, 1, **old())
+
+    assert expire_old() == 1
+    assert poller.statuses() == [QUEUED, DEAD]

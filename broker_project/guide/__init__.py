@@ -1,0 +1,1 @@
+"""The parts of the guide that come from the code: reference pages, drawings of states; by `./broker docs`."""

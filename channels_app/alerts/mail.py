@@ -1,0 +1,89 @@
+"""News by e-mail: what there is to tell the same people at the same time is one letter."""
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from smtplib import SMTPException
+
+import structlog
+from django.conf import settings
+from django.core.mail import EmailMessage
+
+from channels_app.alerts.news import News, heard, untold
+from channels_app.alerts.words import sentence
+from channels_app.models import Alert
+
+log = structlog.get_logger(__name__)
+
+WAY = "mailed"
+ROUND_SECONDS = 10.0
+ADMIN = "/admin/channels_app/alert/"
+
+
+def tell() -> int:
+    """Says how much was told. A server that is away is asked again in the next round."""
+    if not settings.EMAIL_HOST:
+        return 0
+    deadline, told = time.monotonic() + ROUND_SECONDS, []
+    for to, news in _by_readers().items():
+        if time.monotonic() > deadline:
+            break
+        if _send(EmailMessage(_subject(news), _text(news), to=to, headers=_headers(news))):
+            told += news
+    return heard(WAY, told)
+
+
+def _by_readers() -> dict[tuple[str, ...], list[News]]:
+    """News that nobody is to read by mail stays as it is."""
+    readers: dict[tuple[str, ...], list[News]] = defaultdict(list)
+    for news in untold(WAY):
+        if to := _readers(news.alert):
+            readers[to].append(news)
+    return readers
+
+
+def _readers(alert: Alert) -> tuple[str, ...]:
+    return tuple(alert.addresses or settings.ALERT_EMAILS)
+
+
+def _send(mail: EmailMessage) -> bool:
+    try:
+        mail.send()
+    except (SMTPException, OSError) as error:
+        # A server may repeat in its words what it was told: only the kind of the error is written.
+        log.warning("alert.not_mailed", error=type(error).__name__, code=getattr(error, "smtp_code", None))
+        return False
+    log.info("alert.mailed", readers=len(mail.to))
+    return True
+
+
+def _subject(news: Sequence[News]) -> str:
+    if len(news) == 1:
+        [one] = news
+        return " ".join(f"[broker] {_word(one)}: {one.alert}".split())
+    began = sum(one.event == "began" for one in news)
+    return f"[broker] {began} alerts began, {len(news) - began} are over"
+
+
+def _text(news: Sequence[News]) -> str:
+    return "\n".join(line for one in news for line in _lines(one))
+
+
+def _lines(news: News) -> Iterator[str]:
+    alert = news.alert
+    yield f"{_word(news)}: {alert}"
+    yield f"  {sentence(alert)}"
+    yield f"  {news.at:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"  {settings.PUBLIC_URL}{ADMIN}{alert.pk}/change/"
+    yield ""
+
+
+def _word(news: News) -> str:
+    return "Alert" if news.event == "began" else "Over"
+
+
+def _headers(news: Sequence[News]) -> dict[str, str]:
+    """The same letter tried again has the same id: mail programs show it once."""
+    digest = hashlib.sha256(" ".join(one.id for one in news).encode()).hexdigest()[:32]
+    return {"Message-ID": f"<alert-{digest}@broker>", "Auto-Submitted": "auto-generated"}

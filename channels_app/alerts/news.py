@@ -1,0 +1,88 @@
+"""What is told of alerts: that one began, and that it is over. By each way until it was heard."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from channels_app.alerts.words import sentence
+from channels_app.models import Alert, AlertKind
+
+EVENTS = ("began", "ended")
+MOST = 100
+# A way that was away for longer, or has only now been set, is not told of old times.
+OVER_FOR = timedelta(days=1)
+_OF_LETTERS = frozenset({AlertKind.DEPTH, AlertKind.AGE})
+
+
+@dataclass(frozen=True)
+class News:
+    """`event` is began or ended."""
+
+    alert: Alert
+    event: str
+
+    @property
+    def id(self) -> str:
+        """The same for each try: who got it twice can tell."""
+        return f"alert-{self.alert.pk}-{self.event}"
+
+    @property
+    def at(self) -> datetime:
+        moment = self.alert.began_at if self.event == "began" else self.alert.ended_at
+        assert moment is not None
+        return moment
+
+    @property
+    def body(self) -> bytes:
+        alert = self.alert
+        told: dict[str, Any] = {
+            "type": f"{'dead_letters' if alert.kind in _OF_LETTERS else 'broker'}.alert_{self.event}",
+            "rule": alert.rule,
+            "channel": alert.channel.public_id if alert.channel else None,
+            "consumer": alert.consumer.public_id if alert.consumer else None,
+            "part": alert.part or None,
+            "kind": alert.kind,
+            "threshold": plain(alert.threshold),
+            "value": plain(alert.value),
+            "text": sentence(alert),
+            "beganAt": _written(alert.began_at),
+            "endedAt": _written(alert.ended_at) if self.event == "ended" else None,
+        }
+        return json.dumps(told).encode()
+
+
+def untold(way: str) -> Iterator[News]:
+    """The oldest first. `way` is posted or mailed."""
+    began, ended = f"began_{way}_at", f"ended_{way}_at"
+    is_open = Q(ended_at__isnull=True, **{f"{began}__isnull": True})
+    is_over = Q(ended_at__gt=Now() - OVER_FOR, **{f"{ended}__isnull": True})
+    wanted = Q(to_webhook=True) if way == "posted" else Q(to_email=True)
+    for alert in Alert.objects.begun().named().filter(wanted & (is_open | is_over)).order_by("pk")[:MOST]:
+        if getattr(alert, began) is None:
+            yield News(alert, "began")
+        if alert.ended_at and getattr(alert, ended) is None:
+            yield News(alert, "ended")
+
+
+def heard(way: str, told: Iterable[News]) -> int:
+    """Says how many there were."""
+    ids: dict[str, list[int]] = {event: [] for event in EVENTS}
+    for news in told:
+        ids[news.event].append(news.alert.pk)
+    for event, of_event in ids.items():
+        Alert.objects.filter(pk__in=of_event).update(**{f"{event}_{way}_at": Now()})
+    return sum(map(len, ids.values()))
+
+
+def plain(number: float) -> float:
+    """2, not 2.0."""
+    return int(number) if number == int(number) else round(number, 3)
+
+
+def _written(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

@@ -1,0 +1,1 @@
+"""Dapr's HTTP API: its addresses, its headers, its answers."""

@@ -1,0 +1,226 @@
+"""The body of a bulk request, entry by entry. An event that is JSON is taken as the very text that came."""
+
+import asyncio
+import binascii
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+
+from broker_project.lib.errors import BrokerError
+from scheduling_app.dapr.bulk import BulkEntry
+from scheduling_app.dapr.cloudevents import JsonText, Kind, kind_of
+from scheduling_app.dapr.errors import EventsUnreadable, InvalidMetadata, PayloadTooLarge, TooManyEvents
+from scheduling_app.door.bounds import MAX_CONTENT_TYPE, SLICE_SECONDS
+
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
+_AS_JSON = (Kind.CLOUD_EVENT, Kind.JSON)
+
+
+class InvalidEvent(BrokerError):
+    """The event is not what its contentType says."""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Numbers as their texts: an event's are not looked at, and none is too long to be read past.
+_scan = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=str, parse_float=str).raw_decode
+# A member's name with what stands around it, and what comes after its value.
+_NAME = re.compile(r'[ \t\n\r]*"((?:[^"\\\x00-\x1f]|\\.)*+)"[ \t\n\r]*:[ \t\n\r]*')
+_NEXT = re.compile(r"[ \t\n\r]*([,}])")
+# The next bracket that stands in no text, and what is before it.
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+# An entry as Dapr's documents write it, without metadata: up to its event, and what comes behind.
+_B = r"[ \t\n\r]*"
+_PLAIN = re.compile(rf'\{{{_B}"entryId"{_B}:{_B}"([^"\\\x00-\x1f]+)"{_B},{_B}"event"{_B}:{_B}')
+_PLAIN_END = re.compile(rf'{_B},{_B}"contentType"{_B}:{_B}"([^"\\\x00-\x1f]+)"{_B}\}}')
+MOST_MEMBERS = 100
+# Of an event in a large body, which is looked through before it is read.
+MOST_BRACKETS = 100_000
+# Stands for a value that was not read.
+_TOO_LARGE = object()
+
+
+async def read_entries(body: bytes) -> list[BulkEntry]:
+    """All entries of an array, while there are no more than a request may have; others have their turn meanwhile."""
+    entries: list[BulkEntry] = []
+    began = time.perf_counter()
+    try:
+        for entry in _entries(body.decode()):
+            if len(entries) == settings.MAX_BATCH_MESSAGES:
+                raise TooManyEvents(f"A bulk request has at most {settings.MAX_BATCH_MESSAGES} entries.")
+            entries.append(entry)
+            if time.perf_counter() - began > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+    except (ValueError, RecursionError):
+        raise EventsUnreadable("The body is not JSON in UTF-8, or is nested too deep.") from None
+    return entries
+
+
+def _entries(text: str) -> Iterator[BulkEntry]:
+    at = _open(text, _after_blanks(text, 0), "[", "The body is not a JSON array.")
+    if text[at : at + 1] == "]":
+        return _check_end(text, at)
+    while True:
+        entry, at = _plain(text, at) or _any(text, at)
+        yield entry
+        at = _after_blanks(text, at)
+        if text[at : at + 1] != ",":
+            return _check_end(text, at)
+        at = _after_blanks(text, at + 1)
+
+
+def _plain(text: str, at: int) -> tuple[BulkEntry, int] | None:
+    """Most entries are: read in a third of the time. None of any other, which is read as all can be."""
+    begun = _PLAIN.match(text, at)
+    if begun is None or len(text) - begun.end() > settings.MAX_PAYLOAD_BYTES:
+        return None
+    _, end = _scan(text, begun.end())
+    ended = _PLAIN_END.match(text, end)
+    if ended is None or len(ended[1]) > MAX_CONTENT_TYPE or kind_of(ended[1]) not in _AS_JSON:
+        return None
+    return BulkEntry(begun[1], JsonText(text[begun.end() : end].encode()), ended[1], {}), ended.end()
+
+
+def _any(text: str, at: int) -> tuple[BulkEntry, int]:
+    members, at = members_of(text, at)
+    return _entry(members), at
+
+
+def members_of(text: str, at: int) -> tuple[dict[str, tuple[Any, str]], int]:
+    """An object's members, each with its value and the text of it."""
+    members: dict[str, tuple[Any, str]] = {}
+    at = _open(text, at, "{", "An entry is an object.")
+    if text[at : at + 1] == "}":
+        return members, at + 1
+    while (named := _NAME.match(text, at)) is not None:
+        value, end = _value(text, named.end())
+        if named[1] in members:
+            raise EventsUnreadable("An entry has a name twice.")
+        if len(members) == MOST_MEMBERS:
+            raise EventsUnreadable(f"An entry has more than {MOST_MEMBERS} names.")
+        members[named[1]] = (value, text[named.end() : end])
+        following = _NEXT.match(text, end)
+        if following is None:
+            break
+        if following[1] == "}":
+            return members, following.end()
+        at = following.end()
+    raise EventsUnreadable("The body is not JSON.")
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """A value and where it ends. One that is larger than an event may be is not read: it could fill the memory."""
+    if len(text) - at <= settings.MAX_PAYLOAD_BYTES or text[at : at + 1] not in ("[", "{"):
+        return _scan(text, at)
+    end = _end_of(text, at)
+    return (_TOO_LARGE, end) if end - at > settings.MAX_PAYLOAD_BYTES else _scan(text, at)
+
+
+def _end_of(text: str, at: int) -> int:
+    """Where an array or an object ends, by its brackets alone."""
+    depth = 0
+    for _ in range(MOST_BRACKETS):
+        bracket = _BRACKET.match(text, at)
+        if bracket is None:
+            break
+        depth += 1 if bracket[1] in "[{" else -1
+        at = bracket.end()
+        if not depth:
+            return at
+    raise EventsUnreadable(f"The body is not JSON, or an event has more than {MOST_BRACKETS} brackets.")
+
+
+def _open(text: str, at: int, mark: str, otherwise: str) -> int:
+    """Past a mark that must stand here, and past blanks."""
+    if text[at : at + 1] != mark:
+        raise EventsUnreadable(otherwise)
+    return _after_blanks(text, at + 1)
+
+
+def _check_end(text: str, at: int) -> None:
+    if text[at : at + 1] != "]" or _after_blanks(text, at + 1) < len(text):
+        raise EventsUnreadable("The body is not JSON: the array does not end as it should.")
+
+
+def _after_blanks(text: str, at: int) -> int:
+    return _BLANKS.match(text, at).end()  # type: ignore[union-attr]
+
+
+_NOTHING = (None, "")
+
+
+def _entry(members: dict[str, tuple[Any, str]]) -> BulkEntry:
+    # The JavaScript client writes entryID.
+    entry_id, text = members.get("entryId") or members.get("entryID", _NOTHING)
+    # A number is read as its text, and is none.
+    if not text.startswith('"') or not entry_id:
+        raise EventsUnreadable("An entry has no entryId, or one that is no text.")
+    try:
+        content_type = _content_type(members)
+        return BulkEntry(entry_id, _event(members, content_type), content_type, _metadata(members))
+    except BrokerError as error:
+        return BulkEntry(entry_id, error, "", {})
+
+
+def _content_type(members: dict[str, tuple[Any, str]]) -> str:
+    """Who says nothing means text by a text, and JSON by anything else."""
+    value, text = members.get("contentType", _NOTHING)
+    if value is None or value == "":
+        return _TEXT_TYPE if members.get("event", _NOTHING)[1].startswith('"') else _JSON_TYPE
+    if not text.startswith('"') or len(value) > MAX_CONTENT_TYPE:
+        raise InvalidEvent(f"contentType is a text of at most {MAX_CONTENT_TYPE} characters.")
+    return str(value)
+
+
+def _event(members: dict[str, tuple[Any, str]], content_type: str) -> bytes:
+    if "event" not in members:
+        raise InvalidEvent("The entry has no event.")
+    value, text = members["event"]
+    if value is _TOO_LARGE:
+        raise PayloadTooLarge(f"An event has at most {settings.MAX_PAYLOAD_BYTES} bytes.")
+    kind = kind_of(content_type)
+    if kind in _AS_JSON:
+        return JsonText(text.encode())
+    if not text.startswith('"'):
+        raise InvalidEvent(f"An event of the type {content_type[:100]} is a text.")
+    return _decoded(value) if kind is Kind.BINARY else _encoded(value)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        raise InvalidEvent("A binary event is a text in base64.") from None
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return JsonText(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidEvent("The event has half a surrogate pair: send such bytes in base64.") from None
+
+
+def _metadata(members: dict[str, tuple[Any, str]]) -> dict[str, str]:
+    """Numbers and truths are meant as their texts."""
+    value, _ = members.get("metadata", _NOTHING)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidMetadata("The metadata of an entry is an object of texts.")
+    return {name: _word(said) for name, said in value.items() if said is not None}
+
+
+def _word(said: Any) -> str:
+    if isinstance(said, bool):
+        return "true" if said else "false"
+    if not isinstance(said, str):
+        raise InvalidMetadata("The metadata of an entry is an object of texts.")
+    return said

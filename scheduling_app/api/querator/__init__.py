@@ -1,0 +1,1 @@
+"""The Querator door: POST, JSON, a reply with a code."""

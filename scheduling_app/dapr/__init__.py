@@ -1,0 +1,1 @@
+"""What Dapr's clients say, in this broker's words: used by its door over HTTP and by the one over gRPC."""

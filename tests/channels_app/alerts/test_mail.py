@@ -1,0 +1,113 @@
+"""Alerts by e-mail, through a real mail server."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
+
+from broker_project.settings.environment import one_of, readable_addresses
+from channels_app.alerts import mail
+from channels_app.alerts.telling import tell
+from channels_app.models import Alert
+from tests.channels_app.alerts.episodes import make_alert
+from tests.channels_app.alerts.post_office import PostOffice, post_office
+from tests.channels_app.registry import make_channel
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "a password of the mail server"
+
+
+@pytest.fixture
+def office(settings: Any) -> Iterator[PostOffice]:
+    with post_office() as made:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", made.port
+        settings.EMAIL_USE_TLS, settings.EMAIL_USE_SSL, settings.EMAIL_TIMEOUT = False, False, 2.0
+        settings.EMAIL_HOST_USER = settings.EMAIL_HOST_PASSWORD = ""
+        settings.ALERT_EMAILS = ["ops@example.com"]
+        yield made
+
+
+def test_an_alert_is_mailed_once_when_it_begins_and_once_when_it_is_over(office: PostOffice, settings: Any) -> None:
+    alert = make_alert(make_channel())
+    assert (tell(), tell()) == (1, 0)
+    Alert.objects.update(ended_at=timezone.now())
+    assert (tell(), tell()) == (1, 0)
+
+    began, ended = office.letters
+    assert began.to == ["ops@example.com"]
+    assert began.mail["Subject"] == "[broker] Alert: Many dead letters: orders"
+    assert "More than 100 open letters: 117 when it began." in began.text
+    assert f"{settings.PUBLIC_URL}/admin/channels_app/alert/{alert.pk}/change/" in began.text
+    assert ended.mail["Subject"] == "[broker] Over: Many dead letters: orders"
+
+
+def test_what_there_is_to_tell_at_once_is_one_letter_to_each_circle_of_readers(office: PostOffice) -> None:
+    for number in range(3):
+        make_alert(make_channel(f"c{number}"))
+    make_alert(make_channel("mine"), addresses=["anna@example.com", "ben@example.com"])
+
+    assert tell() == 4
+    assert [letter.to for letter in office.letters] == [["ops@example.com"], ["anna@example.com", "ben@example.com"]]
+    assert office.letters[0].mail["Subject"] == "[broker] 3 alerts began, 0 are over"
+    assert all(f"c{number}" in office.letters[0].text for number in range(3))
+
+
+def test_a_letter_that_is_tried_again_has_the_same_id(office: PostOffice) -> None:
+    make_alert(make_channel())
+    office.answers["DATA"] = lambda _line: "451 later"
+    assert tell() == 0
+    office.answers.clear()
+    assert tell() == 1
+    Alert.objects.update(began_mailed_at=None)
+    assert tell() == 1
+
+    first, second = office.letters
+    assert first.mail["Message-ID"] == second.mail["Message-ID"]
+
+
+def test_a_server_that_is_away_is_asked_until_it_takes_it(office: PostOffice, settings: Any) -> None:
+    make_alert(make_channel())
+    settings.EMAIL_PORT = 1
+    assert tell() == 0
+    settings.EMAIL_PORT = office.port
+    assert tell() == 1
+
+
+def test_an_address_that_is_refused_keeps_no_other_from_hearing(office: PostOffice) -> None:
+    make_alert(make_channel("one"), addresses=["gone@example.com"])
+    make_alert(make_channel("two"))
+    office.answers["RCPT"] = lambda line: "550 no such box" if "gone@" in line else "250 OK"
+
+    assert tell() == 1
+    assert [letter.to for letter in office.letters] == [["ops@example.com"]]
+
+
+def test_who_wants_no_mail_gets_none(office: PostOffice, settings: Any) -> None:
+    make_alert(make_channel(), to_email=False)
+    assert tell() == 0
+    make_alert(make_channel("other"))
+    settings.ALERT_EMAILS = []
+    assert tell() == 0
+    assert office.letters == []
+
+
+def test_no_password_is_in_the_log(office: PostOffice, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    make_alert(make_channel())
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "broker", PASSWORD
+    office.answers["AUTH"] = lambda line: f"535 not with {PASSWORD}, which came as {line}"
+
+    assert mail.tell() == 0
+    assert "alert.not_mailed" in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+def test_a_slip_of_the_pen_stops_the_start() -> None:
+    with pytest.raises(ImproperlyConfigured, match="ALERT_EMAILS"):
+        readable_addresses(["ops@example.com", "anna"])
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_SECURITY"):
+        one_of("EMAIL_SECURITY", "ssl", "starttls", "tls")
+    assert one_of("EMAIL_SECURITY", "tls", "starttls", "tls") == "tls"

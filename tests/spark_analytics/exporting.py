@@ -1,0 +1,50 @@
+"""Exports beside the test: in a thread, in a process; and what the database says of them."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from spark_analytics.lake.export import Exported
+from spark_analytics.settings import Settings
+
+Export = Callable[..., list[Exported]]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 300
+    while not true():
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.05)
+
+
+@contextmanager
+def in_background(bring: Export) -> Iterator[threading.Thread]:
+    running = threading.Thread(target=bring)
+    running.start()
+    try:
+        yield running
+    finally:
+        running.join()
+
+
+def export_in_a_child(lake: Settings) -> subprocess.Popen[bytes]:
+    told = {"DATABASE_URL": lake.database_url, "LAKE_URL": lake.lake_url}
+    return subprocess.Popen([sys.executable, "-m", "spark_analytics.lake", "export", "--all"], env=os.environ | told)
+
+
+def waiting(lake: Settings) -> list[int]:
+    """Who waits to write into the manifest."""
+    asked = "SELECT pid FROM pg_locks WHERE relation = 'lake_slice'::regclass AND NOT granted"
+    with psycopg.connect(lake.database_url) as connection:
+        return [pid for (pid,) in connection.execute(asked)]
+
+
+def lock_is_held(lake: Settings) -> bool:
+    with psycopg.connect(lake.database_url) as connection:
+        return bool(connection.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'").fetchone())

@@ -1,0 +1,1 @@
+"""What staff watch: numbers over time, alerts, and the life of a message."""

@@ -1,0 +1,148 @@
+"""Numbers over time, of all, of a channel or of a consumer: what was recorded, and what has flowed since."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from django.db import connection
+
+from watch_app.histogram import Histogram, added, percentiles
+from watch_app.models import Step
+from watch_app.values import Point, Scope, Series, Span, Totals
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+# How long each is, and the step of its picture: a few hundred points at the most.
+RANGES: dict[str, tuple[timedelta, timedelta]] = {
+    "5m": (5 * _MINUTE, timedelta(seconds=10)),
+    "15m": (15 * _MINUTE, timedelta(seconds=10)),
+    "1h": (_HOUR, timedelta(seconds=10)),
+    "6h": (6 * _HOUR, _MINUTE),
+    "24h": (_DAY, 10 * _MINUTE),
+    "48h": (2 * _DAY, 10 * _MINUTE),
+    "7d": (7 * _DAY, _HOUR),
+    "30d": (30 * _DAY, 2 * _HOUR),
+}
+# A sweep that has not run for long leaves more: then the newest are read, and the rest is shown when it is back.
+MOST_FLOWS = 50_000
+
+# All rows have the same columns, so that whatever belongs to a step is added up. A consumer has its channel's share of
+# what came in; a step in which the sweep ran is one of zeros to whoever has no row in it.
+_ROWS = f"""
+SELECT at, accepted, delivered, failed, dead, scheduled, latency, lag, queued, in_flight, letters FROM watch_recorded
+WHERE channel_id = %(channel)s AND consumer_id = %(consumer)s AND step = %(step)s AND at >= %(start)s AND at < %(end)s
+UNION ALL
+SELECT at, accepted, 0, 0, 0, scheduled, '{{}}', lag, NULL, NULL, NULL FROM watch_recorded
+WHERE %(consumer)s <> 0 AND channel_id = %(channel)s AND consumer_id = 0
+  AND step = %(step)s AND at >= %(start)s AND at < %(end)s
+UNION ALL
+SELECT at, 0, 0, 0, 0, 0, '{{}}', '{{}}', queued * 0, in_flight * 0, letters * 0 FROM watch_recorded
+WHERE %(channel)s <> 0 AND channel_id = 0 AND consumer_id = 0
+  AND step = %(step)s AND at >= %(start)s AND at < %(end)s
+UNION ALL
+SELECT at, CASE measure WHEN 1 THEN count ELSE 0 END, CASE measure WHEN 2 THEN count ELSE 0 END,
+       CASE measure WHEN 3 THEN count ELSE 0 END, CASE measure WHEN 4 THEN count ELSE 0 END,
+       CASE measure WHEN 5 THEN count ELSE 0 END,
+       CASE measure WHEN 2 THEN array_fill(0, ARRAY[place::int]) || count::int ELSE '{{}}' END,
+       CASE measure WHEN 5 THEN array_fill(0, ARRAY[place::int]) || count::int ELSE '{{}}' END, NULL, NULL, NULL
+FROM (
+    SELECT date_bin(make_interval(secs => %(step)s), at, 'epoch'::timestamptz) AS at, measure, place,
+           sum(count)::bigint AS count
+    FROM (SELECT * FROM flow ORDER BY id DESC LIMIT {MOST_FLOWS}) AS newest
+    WHERE at >= %(start)s AND at < %(end)s AND %(channel)s IN (0, channel_id)
+      AND (%(consumer)s = 0 OR consumer_id IN (0, %(consumer)s))
+    GROUP BY 1, 2, 3
+) AS flowed
+UNION ALL
+SELECT date_bin(make_interval(secs => %(step)s), now(), 'epoch'::timestamptz), sum(count)::bigint, 0, 0, 0, 0,
+       '{{}}', '{{}}', NULL, NULL, NULL
+FROM (SELECT channel_id, count FROM counter WHERE kind = 1 AND status = 100
+      UNION ALL SELECT channel_id, count FROM counter_delta WHERE kind = 1 AND status = 100) AS waiting
+WHERE %(channel)s IN (0, channel_id) AND now() >= %(start)s AND now() < %(end)s HAVING sum(count) > 0
+ORDER BY 1
+"""  # noqa: S608
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What rows come to: of a moment, of a step, of a whole span."""
+
+    counts: tuple[int, int, int, int, int]
+    latency: Histogram
+    lag: Histogram
+    standing: tuple[int | None, int | None, int | None]
+
+    @classmethod
+    def of(cls, row: Any) -> "_Sum":
+        return cls(row[1:6], row[6], row[7], row[8:])
+
+    @classmethod
+    def over(cls, parts: Sequence["_Sum"]) -> "_Sum":
+        """One after another: what waits is what waited at last."""
+        if len(parts) == 1:
+            return parts[0]
+        counts: Any = tuple(map(sum, zip((0,) * 5, *(part.counts for part in parts), strict=True)))
+        latency, lag = added(*(part.latency for part in parts)), added(*(part.lag for part in parts))
+        return cls(counts, latency, lag, parts[-1].standing if parts else (None, None, None))
+
+    @classmethod
+    def at_once(cls, parts: Sequence["_Sum"]) -> "_Sum":
+        """Of one moment: what waits of each is added up."""
+        if len(parts) == 1:
+            return parts[0]
+        standing: Any = tuple(map(_sum_of_known, zip(*(part.standing for part in parts), strict=True)))
+        return replace(cls.over(parts), standing=standing)
+
+    def point(self, at: datetime) -> Point:
+        return Point(at, *self.counts, percentiles(self.latency), percentiles(self.lag), *self.standing)
+
+    def totals(self) -> Totals:
+        return Totals(*self.counts, percentiles(self.latency), percentiles(self.lag))
+
+
+def _sum_of_known(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def span_of(words: str, now: datetime) -> Span:
+    """One of RANGES, up to the end of the step that has begun. Other words are a KeyError."""
+    length, step = RANGES[words]
+    end = floor(now, step) + step
+    return Span(end - length, end, step)
+
+
+def floor(at: datetime, step: timedelta) -> datetime:
+    """The step that a moment is in; steps are counted from 1970."""
+    return at - (at - _EPOCH) % step
+
+
+def series(scope: Scope, span: Span) -> Series:
+    """A step of which nothing was recorded has no point. The last one has what is stored and not fanned out yet."""
+    return since(scope, span.start, span)
+
+
+def since(scope: Scope, after: datetime, span: Span) -> Series:
+    """Only the points at or after the begin of a step; totals are of the whole span."""
+    moments = list(_moments(_read(scope, span)))
+    recent = (moment for moment in moments if moment[0] >= after)
+    by_step = groupby(recent, key=lambda moment: floor(moment[0], span.step))
+    points = [_Sum.over([one for _, one in step]).point(at) for at, step in by_step]
+    return Series(span, points, _Sum.over([one for _, one in moments]).totals())
+
+
+def _moments(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[datetime, _Sum]]:
+    """Rows of the same moment belong together, whoever wrote them."""
+    for at, same in groupby(rows, key=lambda row: row[0]):
+        yield at, _Sum.at_once([_Sum.of(row) for row in same])
+
+
+def _read(scope: Scope, span: Span) -> list[tuple[Any, ...]]:
+    """In one statement: what is folded meanwhile is seen once."""
+    step = max(step for step in Step if not span.step % timedelta(seconds=step))
+    told = {"channel": scope.channel_id, "consumer": scope.consumer_id, "step": step.value}
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, {**told, "start": span.start, "end": span.end})
+        return cursor.fetchall()
