@@ -78,6 +78,14 @@ async def storing(caller: Caller) -> Caller:
     return replace(caller, producer=await in_thread(lambda: _producer_named(caller.app_id)))
 
 
+async def looking(caller: Caller) -> Caller:
+    """Asked for just before something stored is looked for: another process may have made its producer a moment ago."""
+    if caller.has_stored:
+        return caller
+    row = await in_thread(lambda: Producer.objects.named(caller.app_id).first())
+    return replace(caller, producer=Entry(row.pk, row.token)) if row else caller
+
+
 def _noted(caller: Caller) -> Caller:
     if caller.key_id is not None:
         note_use(caller.key_id)
@@ -119,5 +127,7 @@ def _producer_named(app_id: str) -> Entry:
     """Made when missing; of those who look at the same time, by one."""
     with suppress(AlreadyExists):
         services.put(Producer(public_id=app_id), values={}, condition=Condition(only_new=True))
+    # This process would go on believing for a second that there is none.
+    registry().refresh()
     row = Producer.objects.named(app_id).get()
     return Entry(row.pk, row.token)

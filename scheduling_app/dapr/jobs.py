@@ -8,7 +8,7 @@ from channels_app.known import in_thread, known
 from channels_app.registry import Entry
 from scheduling_app.accept import Later
 from scheduling_app.dapr import job_rows
-from scheduling_app.dapr.caller import Caller, storing
+from scheduling_app.dapr.caller import Caller, looking, storing
 from scheduling_app.dapr.components import Pubsub, channel_at_hand, channel_of
 from scheduling_app.dapr.errors import DaprError
 from scheduling_app.dapr.job import JobIn, Once, Recurring, job_id_of, planned
@@ -64,7 +64,7 @@ def put_at_hand(caller: Caller, name: str, job: JobIn) -> asyncio.Future[bool] |
 
 async def get(caller: Caller, name: str) -> JobIn:
     """As it was asked for; one that has run, or is over, is not there."""
-    written, channel = job_id_of(name), await _channel(caller)
+    written, channel, caller = job_id_of(name), await _channel(caller), await looking(caller)
     if channel is None:
         raise JobNotFound(job=written)
     found: JobIn | None = await in_thread(lambda: job_rows.find(channel.row_id, written, caller.producer.row_id))
@@ -75,7 +75,7 @@ async def get(caller: Caller, name: str) -> JobIn:
 
 async def delete(caller: Caller, name: str) -> None:
     """It does not run any more; what it has sent is on its way."""
-    written, channel = job_id_of(name), await _channel(caller)
+    written, channel, caller = job_id_of(name), await _channel(caller), await looking(caller)
     if channel is None or not await in_thread(lambda: job_rows.delete(channel.row_id, written, caller.producer.row_id)):
         raise JobNotDeleted(job=written)
 

@@ -8,7 +8,7 @@ from channels_app.api import keys
 from channels_app.models import Producer
 from channels_app.registry import registry
 from scheduling_app.dapr import caller as callers
-from scheduling_app.dapr.caller import AppIdForbidden, Caller, caller_at_hand, caller_of, storing
+from scheduling_app.dapr.caller import AppIdForbidden, Caller, caller_at_hand, caller_of, looking, storing
 from scheduling_app.dapr.errors import Unauthenticated
 from tests.channels_app.registry import make_producer
 
@@ -67,8 +67,16 @@ def test_a_producer_is_made_for_the_first_thing_that_is_stored(api_key: str) -> 
     made = asyncio.run(storing(till))
     assert Producer.objects.get(public_id="till").pk == made.producer.row_id
     assert asyncio.run(storing(till)).producer.row_id == made.producer.row_id
-    registry().refresh()
+    # Without waiting until the registry looks for news.
     assert called(api_key, "till").producer.row_id == made.producer.row_id
+
+
+def test_what_another_process_stored_a_moment_ago_is_looked_for_by_its_producer(api_key: str) -> None:
+    till = called(api_key, "till")
+    assert asyncio.run(looking(till)) == till
+    made = make_producer("till", token="sell")
+    assert not called(api_key, "till").has_stored
+    assert asyncio.run(looking(till)).producer.row_id == made.pk
 
 
 def test_a_wrong_token_is_not_remembered() -> None:
