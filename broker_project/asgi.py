@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application
 django = get_wsgi_application()
 
 from broker_project.api import apart, health, metrics
+from broker_project.api.door_bucket import close_door_bucket
 from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.express import open_express
 from broker_project.api.frame import Frame
@@ -52,7 +53,7 @@ application = Frame(
     if has_django
     else apart.refuse,
     on_start=[open_door_pool, keep_fresh, watch_when_nobody_does, commits.start_door, *pull.ON_START, *queue.ON_START],
-    on_stop=[*queue.ON_STOP, *pull.ON_STOP, commits.stop_door, close_door_pool],
+    on_stop=[*queue.ON_STOP, *pull.ON_STOP, commits.stop_door, close_door_bucket, close_door_pool],
 )
 
 if has_doors:

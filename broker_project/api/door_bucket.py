@@ -23,6 +23,7 @@ class DoorBucket:
 
     def __init__(self, client: Redis, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._patience_seconds = patience_seconds
+        self._client = client
         self._script = client.register_script(TAKE)
         self._rest = Rest(REST_SECONDS)
         # Those who wait here hear of a hung Redis from the first that asked it.
@@ -43,6 +44,9 @@ class DoorBucket:
         self._rest.begin(TimeoutError())
         return None
 
+    async def close(self) -> None:
+        await self._client.aclose()
+
     async def _ask(self, limits: tuple[Limit, ...], tokens: int) -> Refusal | None:
         keys, arguments = script_arguments(limits, tokens)
         async with self._turns:
@@ -61,3 +65,11 @@ def door_bucket() -> DoorBucket:
     """One per process, for its event loop."""
     once = Retry(NoBackoff(), 0)
     return DoorBucket(Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once))
+
+
+async def close_door_bucket() -> None:
+    """Forgotten while Python is whole: at its very end, redis' pool imports something, and may wait for ever for a lock
+    that a thread had when it was frozen."""
+    if door_bucket.cache_info().currsize:
+        await door_bucket().close()
+        door_bucket.cache_clear()

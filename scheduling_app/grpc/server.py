@@ -9,6 +9,7 @@ import grpc
 import structlog
 from django.conf import settings
 
+from broker_project.api.door_bucket import close_door_bucket
 from broker_project.api.door_pool import close_door_pool, open_door_pool
 from broker_project.api.ending import end
 from channels_app.api.pull import routes as pull
@@ -82,5 +83,5 @@ async def _doors() -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for stop in (*pull.ON_STOP, commits.stop_door, close_door_pool):
+        for stop in (*pull.ON_STOP, commits.stop_door, close_door_bucket, close_door_pool):
             await stop()

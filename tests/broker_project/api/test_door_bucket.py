@@ -1,16 +1,18 @@
 """Rate limits at the door, in the real Redis."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
+from weakref import ReferenceType, ref
 
 import redis
 from django.conf import settings
 from redis.asyncio import Redis
 
-from broker_project.api.door_bucket import DoorBucket
+from broker_project.api.door_bucket import DoorBucket, close_door_bucket, door_bucket
 from broker_project.api.token_bucket import Limit
 
 Value = TypeVar("Value")
@@ -72,3 +74,16 @@ def test_a_redis_that_hangs_lets_everybody_in(tmp_path: Path) -> None:
             assert bucket.opened == 1
 
         with_bucket(story, f"unix://{tmp_path / 's'}")
+
+
+def test_at_the_end_nothing_is_left_for_python_to_take_down() -> None:
+    async def story() -> ReferenceType[object]:
+        await door_bucket().take((WIDE,))
+        pool = ref(door_bucket()._client.connection_pool)
+        await close_door_bucket()
+        await close_door_bucket()
+        return pool
+
+    pool = asyncio.run(story())
+    gc.collect()
+    assert pool() is None
