@@ -95,6 +95,10 @@ class _Sum:
         standing: Any = tuple(map(_sum_of_known, zip(*(part.standing for part in parts), strict=True)))
         return replace(cls.over(parts), standing=standing)
 
+    @property
+    def letters(self) -> int | None:
+        return self.standing[-1]
+
     def point(self, at: datetime) -> Point:
         return Point(at, *self.counts, percentiles(self.latency), percentiles(self.lag), *self.standing)
 
@@ -125,12 +129,15 @@ def series(scope: Scope, span: Span) -> Series:
 
 
 def since(scope: Scope, after: datetime, span: Span) -> Series:
-    """Only the points at or after the begin of a step; totals are of the whole span."""
+    """Only the points of steps that begin at this time or after it; totals are of the whole span."""
     moments = list(_moments(_read(scope, span)))
-    recent = (moment for moment in moments if moment[0] >= after)
+    first = floor(after, span.step)
+    first += span.step if first < after else timedelta()
+    recent = (moment for moment in moments if moment[0] >= first)
     by_step = groupby(recent, key=lambda moment: floor(moment[0], span.step))
     points = [_Sum.over([one for _, one in step]).point(at) for at, step in by_step]
-    return Series(span, points, _Sum.over([one for _, one in moments]).totals())
+    letters = next((one.letters for _, one in moments if one.letters is not None), None)
+    return Series(span, points, _Sum.over([one for _, one in moments]).totals(), letters)
 
 
 def _moments(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[datetime, _Sum]]:

@@ -76,9 +76,12 @@ class Totals:
 
 @dataclass(frozen=True)
 class Series:
+    """`first_letters`: how many dead letters were open at the first look within the span, if there was one."""
+
     span: Span
     points: Sequence[Point]
     totals: Totals
+    first_letters: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,24 @@ from scheduling_app.accept import Later, store_batch
 from scheduling_app.bells import ring_for
 from scheduling_app.dapr import metadata as words
 from scheduling_app.dapr.caller import Caller, storing
-from scheduling_app.dapr.cloudevents import Trace
+from scheduling_app.dapr.cloudevents import CONTENT_TYPE, Envelope, JsonText, Kind, Trace, json_member, kind_of
 from scheduling_app.dapr.components import channel_of, pubsub_named
 from scheduling_app.dapr.errors import EventsUnreadable, PayloadTooLarge, TooManyEvents
-from scheduling_app.dapr.event import Event, Ready, arrived, asked_by, read
+from scheduling_app.dapr.event import (
+    Event,
+    Ready,
+    asked_by,
+    check_content_type,
+    message_of,
+    place_of,
+    read,
+    this_second,
+)
 from scheduling_app.dapr.listings import refuse_listing
 from scheduling_app.dapr.topics import channel_id_of
 from scheduling_app.door import limits
 from scheduling_app.door.bounds import SLICE_SECONDS
+from scheduling_app.door.later import spread_over
 
 
 class BulkEntry(NamedTuple):
@@ -54,9 +64,8 @@ async def publish_bulk(
     channel_id = channel_id_of(topic)
     await refuse_listing(caller, topic, channel_id)
     _check_entries(entries)
-    asked_by(words.read(metadata), component)
-    common = Event(component, topic, b"", "", metadata, trace.continued())
-    ready, failed = await _read(caller, entries, common)
+    reader = _Reader(caller, Event(component, topic, b"", "", metadata, trace.continued()))
+    ready, failed = await _read(reader, entries)
     if ready:
         await _store(caller, await channel_of(caller, channel_id, component), ready)
     return failed
@@ -72,12 +81,40 @@ def _check_entries(entries: Sequence[BulkEntry]) -> None:
         raise EventsUnreadable("Two entries have the same entryId.")
 
 
-async def _read(caller: Caller, entries: Sequence[BulkEntry], common: Event) -> tuple[list[Ready], list[Failed]]:
-    """`common` is what the entries share: where they go, and the request's metadata."""
+class _Reader:
+    """Reads the entries of a request. What they share, `common`, is looked at once: most differ in their data alone."""
+
+    def __init__(self, caller: Caller, common: Event) -> None:
+        self._caller, self._common = caller, common
+        self._wishes = words.read(common.metadata)
+        asked = asked_by(self._wishes, common.pubsub)
+        self._is_plain = asked is None and not (self._wishes.raw or self._wishes.attributes or common.trace.state)
+        self._envelopes: dict[str, Envelope] = {}
+
+    def read(self, entry: BulkEntry) -> Ready:
+        data = _data(entry)
+        if (
+            self._is_plain
+            and not entry.metadata
+            and type(data) is JsonText
+            and kind_of(entry.content_type) is Kind.JSON
+        ):
+            envelope = self._envelopes.get(entry.content_type) or self._envelope(entry.content_type)
+            return Ready(envelope.around(json_member(data)), CONTENT_TYPE, self._wishes, None, None)
+        return read(self._caller, _event(entry, data, self._common))
+
+    def _envelope(self, content_type: str) -> Envelope:
+        check_content_type(content_type)
+        place = place_of(self._caller, self._common)
+        made = Envelope.of(place, content_type, self._common.trace, this_second())
+        return self._envelopes.setdefault(content_type, made)
+
+
+async def _read(reader: _Reader, entries: Sequence[BulkEntry]) -> tuple[list[Ready], list[Failed]]:
     ready, failed, began = [], [], time.perf_counter()
     for entry in entries:
         try:
-            ready.append(read(caller, _event(entry, common)))
+            ready.append(reader.read(entry))
         except BrokerError as error:
             failed.append(Failed(entry.entry_id, error.detail))
         if time.perf_counter() - began > SLICE_SECONDS:
@@ -86,9 +123,8 @@ async def _read(caller: Caller, entries: Sequence[BulkEntry], common: Event) -> 
     return ready, failed
 
 
-def _event(entry: BulkEntry, common: Event) -> Event:
+def _event(entry: BulkEntry, data: bytes, common: Event) -> Event:
     metadata = words.merged(common.metadata, entry.metadata)
-    data = _data(entry)
     return Event(common.pubsub, common.topic, data, entry.content_type, metadata, common.trace, entry.entry_id)
 
 
@@ -104,10 +140,9 @@ async def _store(caller: Caller, channel: Entry, ready: Sequence[Ready]) -> None
     if limits.are_set(channel, caller.producer):
         await limits.check(channel, caller.producer, len(ready))
     caller, ids = await storing(caller), new_message_ids(len(ready))
-    all_arrived = {place: arrived(caller, channel, one, ids[place]) for place, one in enumerate(ready)}
-    messages = {place: one.message for place, one in all_arrived.items()}
-    times = {place: one.times for place, one in all_arrived.items() if one.times is not None}
-    daprs = {place: all_arrived[place].dapr for place in times}
+    messages = {place: message_of(caller, channel, one, ids[place]) for place, one in enumerate(ready)}
+    times = {place: spread_over(one.asked, channel) for place, one in enumerate(ready) if one.asked is not None}
+    daprs = {place: ready[place].dapr for place in times}
     await written(lambda connection: store_batch(connection, messages, times, whole=False, daprs=daprs))
     if len(times) < len(messages):
         ring_fan_out()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from enum import Enum, auto
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from broker_project.lib.ids import new_id
 from scheduling_app.dapr.errors import CloudEventUnreadable
@@ -20,8 +20,8 @@ DEFAULT_TYPE = "com.dapr.event.sent"
 DEFAULT_DATA_TYPE = "text/plain"
 _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _JSON_TYPE = re.compile(r"application/(?:[a-z0-9.!#$&^_+-]*\+)?json|text/json")
-# What differs from one event to the next, of characters that JSON writes as they are.
-_PASSING = '"id":"%s","time":"%s","traceid":"%s","traceparent":"%s"'
+# What differs from one request to the next, of characters that JSON writes as they are.
+_PASSING = '","time":"%s","traceid":"%s","traceparent":"%s"'
 
 
 def _refuse_constant(name: str) -> Any:
@@ -78,6 +78,22 @@ class Place(NamedTuple):
     topic: str
 
 
+class Envelope(NamedTuple):
+    """What is around events that differ in their ids and data alone: before the id, and behind it."""
+
+    head: bytes
+    tail: bytes
+
+    @classmethod
+    def of(cls, place: Place, content_type: str, trace: Trace, at: str) -> Self:
+        passing = _PASSING % (at, trace.parent, trace.parent)
+        return cls(b'{%s,"id":"' % _fixed(place, content_type), passing.encode())
+
+    def around(self, member: bytes) -> bytes:
+        """A whole event; `member` is its data as a member behind others."""
+        return b"%s%s%s%s}" % (self.head, _new_event_id().encode(), self.tail, member)
+
+
 def made(
     data: bytes, content_type: str, place: Place, trace: Trace, attributes: Mapping[str, str], *, at: str
 ) -> bytes:
@@ -85,8 +101,7 @@ def made(
     content_type = content_type or DEFAULT_DATA_TYPE
     member = _data_member(data, content_type)
     if not attributes and not trace.state:
-        passing = (_PASSING % (_new_event_id(), at, trace.parent, trace.parent)).encode()
-        return b"{%s,%s%s}" % (_fixed(place, content_type), passing, member)
+        return Envelope.of(place, content_type, trace, at).around(member)
     # An attribute that the metadata names stands once, as it says.
     own = {**_fixed_attributes(place, content_type), **_defaults(place, at), **_traced(trace), **attributes}
     return b"{%s%s}" % (_members(own), member)
@@ -162,7 +177,7 @@ def _members(values: Mapping[str, str]) -> bytes:
 def _data_member(data: bytes, content_type: str) -> bytes:
     kind = kind_of(content_type)
     if kind is Kind.JSON and isinstance(data, JsonText):
-        return b',"data":' + data
+        return json_member(data)
     if kind is Kind.BINARY:
         return _base64(data)
     try:
@@ -173,6 +188,10 @@ def _data_member(data: bytes, content_type: str) -> bytes:
     if kind is Kind.JSON and _is_json_text(text):
         return b',"data":' + data
     return b',"data":' + json.dumps(text, ensure_ascii=False).encode()
+
+
+def json_member(data: JsonText) -> bytes:
+    return b',"data":' + data
 
 
 def _is_json_text(text: str) -> bool:

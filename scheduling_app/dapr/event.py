@@ -61,8 +61,13 @@ def read(caller: Caller, event: Event) -> Ready:
 
 
 def arrived(caller: Caller, channel: Entry, ready: Ready, message_id: str) -> Arrived:
-    """The message that an event becomes."""
-    message = Incoming(
+    message = message_of(caller, channel, ready, message_id)
+    return Arrived(message, None if ready.asked is None else spread_over(ready.asked, channel), ready.dapr)
+
+
+def message_of(caller: Caller, channel: Entry, ready: Ready, message_id: str) -> Incoming:
+    """What an event becomes."""
+    return Incoming(
         channel.row_id,
         caller.producer.row_id,
         message_id,
@@ -73,7 +78,6 @@ def arrived(caller: Caller, channel: Entry, ready: Ready, message_id: str) -> Ar
         least_loaded(channel),
         ready.wishes.ttl_seconds,
     )
-    return Arrived(message, None if ready.asked is None else spread_over(ready.asked, channel), ready.dapr)
 
 
 def asked_by(wishes: Wishes, pubsub: Pubsub) -> int | None:
@@ -89,17 +93,21 @@ def asked_by(wishes: Wishes, pubsub: Pubsub) -> int | None:
 
 def _content(caller: Caller, event: Event, wishes: Wishes) -> tuple[bytes, str]:
     content_type = event.content_type
-    if len(content_type) > MAX_CONTENT_TYPE or (content_type and not _is_legal(content_type)):
-        raise InvalidMetadata("A content type is 1 to 255 printable ASCII characters.")
+    check_content_type(content_type)
     if wishes.raw:
         if not event.data:
             raise InvalidMetadata("A raw event needs a body.")
         return event.data, content_type or DEFAULT_CONTENT_TYPE
-    place, at = Place(caller.app_id, event.pubsub.name, event.topic), _written(int(time.time()))
+    place, at = place_of(caller, event), this_second()
     if kind_of(content_type) is Kind.CLOUD_EVENT:
         return cloudevents.completed(event.data, place, event.trace, wishes.attributes, at=at), content_type
     made = cloudevents.made(event.data, content_type, place, event.trace, wishes.attributes, at=at)
     return made, cloudevents.CONTENT_TYPE
+
+
+def check_content_type(content_type: str) -> None:
+    if len(content_type) > MAX_CONTENT_TYPE or (content_type and not _is_legal(content_type)):
+        raise InvalidMetadata("A content type is 1 to 255 printable ASCII characters.")
 
 
 # Asked of short ones only: what is remembered must be small.
@@ -128,6 +136,14 @@ def _checked_entry_id(entry_id: str) -> str:
     if len(entry_id) > MAX_ENTRY_ID or not _TEXT.fullmatch(entry_id):
         raise InvalidMetadata(f"The entryId of a delayed event has at most {MAX_ENTRY_ID} characters, and no NUL.")
     return entry_id
+
+
+def place_of(caller: Caller, event: Event) -> Place:
+    return Place(caller.app_id, event.pubsub.name, event.topic)
+
+
+def this_second() -> str:
+    return _written(int(time.time()))
 
 
 @lru_cache(4)

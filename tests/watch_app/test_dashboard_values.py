@@ -115,7 +115,7 @@ def test_nothing_measured_is_a_dash_and_no_zero() -> None:
 
 
 def test_all_is_well_where_nothing_is_wrong() -> None:
-    series = replace(make_series(), points=[])
+    series = replace(make_series(), first_letters=None)
     assert notices(series, make_now(), Scope(), ALL) == []
 
 
@@ -134,14 +134,14 @@ def test_all_is_well_where_nothing_is_wrong() -> None:
     ],
 )
 def test_what_is_wrong_is_said_and_leads_to_the_list_behind_it(wrong: dict[str, object], text: str, url: str) -> None:
-    [notice] = notices(replace(make_series(), points=[]), make_now(**wrong), Scope(), ALL)
+    [notice] = notices(replace(make_series(), first_letters=None), make_now(**wrong), Scope(), ALL)
     assert notice.text.startswith(text)
     assert url in notice.url
 
 
 def test_a_worker_that_need_not_run_is_not_missed() -> None:
     now = make_now(parts=[Part("reports", None)])
-    assert notices(replace(make_series(), points=[]), now, Scope(), ALL) == []
+    assert notices(replace(make_series(), first_letters=None), now, Scope(), ALL) == []
     assert [(row.text, row.tone) for row in sections.parts(now)] == [("does not run", "")]
 
 

@@ -157,6 +157,9 @@ def test_since_has_the_new_points_and_the_totals_of_all() -> None:
 
     assert [point.at.minute for point in found.points] == [10, 11]
     assert found.totals.delivered == 5
+    # A step that had begun before is not shown by its rest.
+    within = since(Scope(), start + timedelta(minutes=3, seconds=1), span(start, 5, timedelta(minutes=1)))
+    assert [point.at.minute for point in within.points] == [11]
 
 
 @pytest.mark.parametrize("words", RANGES)

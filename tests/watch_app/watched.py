@@ -46,7 +46,7 @@ def make_series(steps: int = 30, **totals: Any) -> Series:
     ]
     named = {"accepted": 3_000, "delivered": 2_900, "failed": 100, "dead": 20, "scheduled": 5}
     measured = {"latency": Percentiles(0.012, 0.084, 0.31), "lag": Percentiles(0.01, 0.04, 0.2)}
-    return Series(span, points, Totals(**{**named, **measured, **totals}))
+    return Series(span, points, Totals(**{**named, **measured, **totals}), first_letters=40)
 
 
 def make_consumer(number: int = 1, **fields: Any) -> ConsumerNow:

@@ -95,5 +95,4 @@ def _letters(series: Series, now: Now) -> Figures:
 
 def growth_of(series: Series, now: Now) -> int | None:
     """How many more are open than at the first look within the range."""
-    first = next((point.letters for point in series.points if point.letters is not None), None)
-    return None if first is None else now.letters - first
+    return None if series.first_letters is None else now.letters - series.first_letters

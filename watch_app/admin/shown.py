@@ -49,10 +49,9 @@ def lists(series: Series, now: Now, events: Sequence[Event], chosen: Asked, sigh
     }
 
 
-def numbers(series: Series, now: Now, found: Figures, sight: Sight, after: datetime | None = None) -> dict[str, Any]:
-    """With the points from a moment on, where the page has the others. Times are seconds since 1970."""
-    span = series.span
-    points = [point for point in series.points if after is None or point.at >= after]
+def numbers(series: Series, now: Now, found: Figures, sight: Sight) -> dict[str, Any]:
+    """What the page's script goes on with. Times are seconds since 1970."""
+    span, points = series.span, series.points
     return {
         "at": now.at.timestamp(),
         "span": {"start": _seconds(span.start), "end": _seconds(span.end), "step": _step(series)},

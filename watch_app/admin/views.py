@@ -20,7 +20,7 @@ from watch_app.admin.choices import choices
 from watch_app.admin.figures import figures
 from watch_app.admin.sight import VIEW, Sight, sight_of
 from watch_app.now import now
-from watch_app.series import series, span_of
+from watch_app.series import series, since, span_of
 from watch_app.ticker import events
 
 TEMPLATE = "watch_app/admin/dashboard.html"
@@ -63,10 +63,11 @@ def _first_look(chosen: Asked, sight: Sight) -> dict[str, Any]:
 
 def _refreshed(chosen: Asked, sight: Sight) -> dict[str, Any]:
     """The points that the page does not have yet, all the figures, and the lists as the templates write them."""
-    found, current = series(chosen.scope, span_of(chosen.range, timezone.now())), now(chosen.scope)
+    span = span_of(chosen.range, timezone.now())
+    found, current = since(chosen.scope, chosen.after or span.start, span), now(chosen.scope)
     lists = shown.lists(found, current, events(chosen.scope, MOST_EVENTS), chosen, sight)
     return {
-        **shown.numbers(found, current, figures(found, current, sight), sight, chosen.after),
+        **shown.numbers(found, current, figures(found, current, sight), sight),
         "parts": {name: render_to_string(f"watch_app/admin/parts/{name}.html", lists) for name in shown.PARTS},
     }
 

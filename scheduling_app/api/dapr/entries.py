@@ -36,8 +36,9 @@ _NAME = re.compile(r'[ \t\n\r]*"((?:[^"\\\x00-\x1f]|\\.)*+)"[ \t\n\r]*:[ \t\n\r]
 _NEXT = re.compile(r"[ \t\n\r]*([,}])")
 # The next bracket that stands in no text, and what is before it.
 _BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
-# An entry as Dapr's documents write it, without metadata: up to its event, and what comes behind.
 _B = r"[ \t\n\r]*"
+_COMMA = re.compile(rf"{_B},{_B}")
+# An entry as Dapr's documents write it, without metadata: up to its event, and what comes behind.
 _PLAIN = re.compile(rf'\{{{_B}"entryId"{_B}:{_B}"([^"\\\x00-\x1f]+)"{_B},{_B}"event"{_B}:{_B}')
 _PLAIN_END = re.compile(rf'{_B},{_B}"contentType"{_B}:{_B}"([^"\\\x00-\x1f]+)"{_B}\}}')
 MOST_MEMBERS = 100
@@ -71,10 +72,10 @@ def _entries(text: str) -> Iterator[BulkEntry]:
     while True:
         entry, at = _plain(text, at) or _any(text, at)
         yield entry
-        at = _after_blanks(text, at)
-        if text[at : at + 1] != ",":
-            return _check_end(text, at)
-        at = _after_blanks(text, at + 1)
+        comma = _COMMA.match(text, at)
+        if comma is None:
+            return _check_end(text, _after_blanks(text, at))
+        at = comma.end()
 
 
 def _plain(text: str, at: int) -> tuple[BulkEntry, int] | None:
