@@ -18,7 +18,7 @@ from spark_analytics.progress import Meter, Tell
 from spark_analytics.render import Heading, Result, Writer
 from spark_analytics.render.values import Row
 from spark_analytics.reports import REPORTS, Report
-from spark_analytics.session import open_session
+from spark_analytics.session import for_small_tables, open_session
 from spark_analytics.settings import from_environment
 
 # Most of a small report's time is planning, which is one thread's work: two have both cores of a laptop.
@@ -32,7 +32,7 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
     check(settings, asked.channels)
     periods = 2 if compares else 1
     with Meter(2 + periods * len(REPORTS), tell).running() as meter:
-        spark = open_session()
+        spark = for_small_tables(open_session())
         meter.watch(spark.sparkContext)
         meter.step("looking at the lake")
         start = asked.before.start if compares else asked.start

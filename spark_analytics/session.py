@@ -37,6 +37,15 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.log.level": "ERROR",
 }
+# For many queries over some thousand rows each: planning them, and compiling them, took twice as long as running them.
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # A month's files are listed here, not by a job of Spark.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+}
 # What belongs to the queries; the rest is of the machine, and spark-submit knows that better.
 _AS_SUBMITTED = {key: value for key, value in SETTINGS.items() if key.startswith("spark.sql.")} | {
     "spark.log.level": "ERROR"
@@ -49,6 +58,14 @@ def open_session(name: str = "broker") -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return _configured(SparkSession.builder.appName(name), _AS_SUBMITTED).getOrCreate()
     return _opened(name, os.environ.get("SPARK_MASTER") or LOCAL)
+
+
+def for_small_tables(session: SparkSession) -> SparkSession:
+    """Another on the same JVM: what it plans, it plans for reports."""
+    beside = session.newSession()
+    for key, value in SMALL.items():
+        beside.conf.set(key, value)
+    return beside
 
 
 def _opened(name: str, master: str) -> SparkSession:

@@ -32,12 +32,17 @@ class Memory:
 
     def __init__(self) -> None:
         self.most_bytes = 0
+        self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
+    def end(self) -> float:
+        """In MiB. To look takes time, which is not to be a report's."""
+        self._over.set()
+        return self.most_bytes / MIB
+
     def _watch(self) -> None:
-        while True:
+        while not self._over.wait(LOOK_SECONDS):
             self.most_bytes = max(self.most_bytes, sum(map(_proportional, _family())))
-            time.sleep(LOOK_SECONDS)
 
 
 def main(told: dict[str, Any]) -> None:
@@ -47,7 +52,7 @@ def main(told: dict[str, Any]) -> None:
     found["began"] = time.monotonic()
     found["first"] = _timed(_export)
     found["ended"] = time.monotonic()
-    found["mib"] = memory.most_bytes / MIB
+    found["mib"] = memory.end()
     if told["more"]:
         subprocess.run(told["more"], cwd=TOP, check=True, capture_output=True)
         found["day"] = _timed(_export)
