@@ -4,7 +4,7 @@ import threading
 from datetime import timedelta
 
 import structlog
-from django.db import DatabaseError, connections
+from django.db import Error, connections
 from django.utils import timezone
 
 from channels_app.alerts import telling, watching
@@ -19,7 +19,7 @@ OVERDUE = timedelta(seconds=35)
 
 def start_watchdog() -> threading.Thread:
     """For the life of the process. It spends two small queries every few seconds."""
-    thread = threading.Thread(target=_look_for_ever, name="watchdog", daemon=True)
+    thread = threading.Thread(target=_look_until, args=[threading.Event()], name="watchdog", daemon=True)
     thread.start()
     return thread
 
@@ -29,17 +29,20 @@ async def watch_when_nobody_does() -> None:
     start_watchdog()
 
 
-def _look_for_ever() -> None:
-    pause = threading.Event()
-    while not pause.wait(LOOK_SECONDS):
-        look()
+def _look_until(end: threading.Event) -> None:
+    while not end.wait(LOOK_SECONDS):
+        try:
+            look()
+        except Exception as error:  # noqa: BLE001
+            # Whatever it was, the thread lives on. The words of the error may hold a secret.
+            log.error("watchdog.failed", error=type(error).__name__)
 
 
 def look() -> bool:
     """Watches and tells if nobody else did; says whether."""
     try:
         return _watch_and_tell()
-    except DatabaseError as error:
+    except Error as error:
         log.warning("watchdog.cannot_look", error=type(error).__name__)
         return False
     finally:

@@ -1,18 +1,21 @@
 """Where the sweep does not come, a process that is there looks in its place."""
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
 from channels_app.alerts import telling, watchdog, watching
 from channels_app.models import Alert, AlertKind, Progress
 from tests.acceptance.receiver import Receiver, receiving
+from tests.acceptance.servers import wait_until
+from tests.channels_app.alerts.episodes import make_alert
 from watch_app.models import AlertRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -78,9 +81,38 @@ def test_who_finds_another_telling_does_not_say_that_it_was_done() -> None:
     assert not Progress.objects.filter(name=telling.PART).exists()
 
 
-def test_a_database_that_is_away_ends_no_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
+def test_a_database_that_is_away_ends_no_watchdog(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_args: Any, **_kwargs: Any) -> None:
-        raise DatabaseError
+        raise error
 
     monkeypatch.setattr(watchdog, "_is_overdue", away)
     assert not watchdog.look()
+
+
+@pytest.fixture
+def watchdog_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Thread]:
+    """One that hardly pauses between its looks."""
+    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.02)
+    end = threading.Event()
+    thread = threading.Thread(target=watchdog._look_until, args=[end])
+    thread.start()
+    yield thread
+    end.set()
+    thread.join()
+
+
+def test_a_surprise_is_logged_and_the_watchdog_goes_on(
+    webhook: Receiver, settings: Any, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
+) -> None:
+    make_alert()
+    Progress.objects.mark(watching.PART, timezone.now())
+    settings.OPERATIONS_WEBHOOK_SECRET = "cannot sign"
+    thread = request.getfixturevalue("watchdog_thread")
+    wait_until(lambda: "watchdog.failed" in caplog.text, 10)
+    assert "cannot sign" not in caplog.text
+
+    settings.OPERATIONS_WEBHOOK_SECRET = ""
+    wait_until(lambda: Alert.objects.filter(began_posted_at__isnull=False).exists(), 10)
+    assert thread.is_alive()
+    assert len(webhook.deliveries) == 1
