@@ -92,6 +92,8 @@ ID_RETENTION_DAYS = env.int("ID_RETENTION_DAYS", 400)
 OPERATION_RETENTION_DAYS = env.int("OPERATION_RETENTION_DAYS", 0)
 # How many days the admin's log of who did what is kept; 0 keeps it.
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", 0)
+# How many days alerts that are over are kept; 0 keeps them.
+ALERT_RETENTION_DAYS = max(0, env.int("ALERT_RETENTION_DAYS", 400))
 
 # Where the lake is: a directory, or any URL that Hadoop knows (s3a://bucket/lake); none: in the data directory.
 LAKE_URL = env.str("LAKE_URL", "")

@@ -35,11 +35,9 @@ def tell() -> int:
 
 
 def _by_readers() -> dict[tuple[str, ...], list[News]]:
-    """News that nobody is to read by mail stays as it is."""
     readers: dict[tuple[str, ...], list[News]] = defaultdict(list)
     for news in untold(WAY):
-        if to := _readers(news.alert):
-            readers[to].append(news)
+        readers[_readers(news.alert)].append(news)
     return readers
 
 

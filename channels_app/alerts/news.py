@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -61,12 +62,18 @@ def untold(way: str) -> Iterator[News]:
     began, ended = f"began_{way}_at", f"ended_{way}_at"
     is_open = Q(ended_at__isnull=True, **{f"{began}__isnull": True})
     is_over = Q(ended_at__gt=Now() - OVER_FOR, **{f"{ended}__isnull": True})
-    wanted = Q(to_webhook=True) if way == "posted" else Q(to_email=True)
-    for alert in Alert.objects.begun().named().filter(wanted & (is_open | is_over)).order_by("pk")[:MOST]:
+    for alert in Alert.objects.begun().named().filter(_wanted(way), is_open | is_over).order_by("pk")[:MOST]:
         if getattr(alert, began) is None:
             yield News(alert, "began")
         if alert.ended_at and getattr(alert, ended) is None:
             yield News(alert, "ended")
+
+
+def _wanted(way: str) -> Q:
+    """What nobody is to read by mail stays as it is, and takes no place from what somebody is to read."""
+    if way == "posted":
+        return Q(to_webhook=True)
+    return Q(to_email=True) if settings.ALERT_EMAILS else Q(to_email=True) & ~Q(addresses=[])
 
 
 def heard(way: str, told: Iterable[News]) -> int:

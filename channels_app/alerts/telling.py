@@ -2,11 +2,20 @@
 
 from broker_project.lib.pg_lock import only_one
 from channels_app.alerts import mail, webhook
+from channels_app.models import Progress
 
 TELL_LOCK = 7_012
+# The row that says when this was last done.
+PART = "alerts-told"
 
 
 def tell() -> int:
     """Says how much was told."""
     with only_one(TELL_LOCK, patience_seconds=0) as is_ours:
-        return webhook.tell() + mail.tell() if is_ours else 0
+        return _tell() if is_ours else 0
+
+
+def _tell() -> int:
+    told = webhook.tell() + mail.tell()
+    Progress.objects.mark(PART)
+    return told

@@ -1,4 +1,4 @@
-"""What no channel owns: operations that have ended, the admin's log, and ids of what was pruned long ago.
+"""What goes by age alone: operations that have ended, the admin's log, alerts that are over, ids of what was pruned.
 
 The oldest first, a batch in a statement; where a number of days is 0, they are kept.
 """
@@ -26,6 +26,14 @@ WITH first AS MATERIALIZED (
 DELETE FROM django_admin_log l USING first
 WHERE l.id = first.id AND first.action_time < now() - make_interval(days => %(days)s::int)
 """
+# By their index. Those that are open have no end, and stay.
+_ALERTS = """
+WITH held AS MATERIALIZED (
+    SELECT id FROM alert WHERE ended_at < now() - make_interval(days => %(days)s::int)
+    ORDER BY ended_at, id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+)
+DELETE FROM alert a USING held WHERE a.id = held.id
+"""
 # By the index of tombstones. From then on the id is free.
 _KEYS = """
 WITH held AS MATERIALIZED (
@@ -42,6 +50,10 @@ def remove_operations() -> int:
 
 def remove_audit() -> int:
     return _remove(_AUDIT, settings.AUDIT_RETENTION_DAYS)
+
+
+def remove_alerts() -> int:
+    return _remove(_ALERTS, settings.ALERT_RETENTION_DAYS)
 
 
 def free_ids() -> int:

@@ -81,7 +81,7 @@ def sweep(*, seconds: float = SWEEP_SECONDS) -> Swept:
         if not is_ours:
             return Swept(Tally())
         deadline = time.monotonic() + seconds
-        removes = (records.free_ids, records.remove_operations, records.remove_audit)
+        removes = (records.free_ids, records.remove_operations, records.remove_audit, records.remove_alerts)
         drained = [_drain(remove, deadline) for remove in removes]
         swept = _take_turns(_walks(), deadline)
         return Swept(swept.gone, swept.has_more or not all(drained))

@@ -226,6 +226,7 @@ def test_rings_sweeps_queues_and_signs_of_progress_show(engine: Engine, receiver
     found = scraped(engine.web)
     assert {dict(labels)["part"] for name, labels in found if name == "broker_progress_age_seconds"} == {
         "alerts",
+        "alerts-told",
         "beat",
         "delivery",
         "dispatch",

@@ -1,7 +1,7 @@
 """What stands in the pages: their blocks, each with what is said to come of it.
 
 An `sh` block is run. An `output` block right under it is what it prints, with … for anything. A `console` block is not
-run, and stands in the list of those with the reason.
+run, and stands in the list of those with the reason. An `ini` block is lines for .env.
 """
 
 import re

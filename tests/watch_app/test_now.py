@@ -100,7 +100,8 @@ def test_what_is_due_is_told_by_when(channel: Channel, producer: Producer, scope
 
 def test_parts_have_the_age_of_their_last_progress(db: None) -> None:
     Progress.objects.mark("beat")
-    Progress.objects.create(name="lake-exported", at=timezone.now())
+    for other in ("lake-exported", "alerts", "alerts-told"):
+        Progress.objects.create(name=other, at=timezone.now())
 
     parts = {part.name: part.age_seconds for part in now(Scope()).parts}
 

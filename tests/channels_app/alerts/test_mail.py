@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from broker_project.settings.environment import one_of, readable_addresses
-from channels_app.alerts import mail
+from channels_app.alerts import mail, news
 from channels_app.alerts.telling import tell
 from channels_app.models import Alert
 from tests.channels_app.alerts.episodes import make_alert
@@ -93,6 +93,21 @@ def test_who_wants_no_mail_gets_none(office: PostOffice, settings: Any) -> None:
     settings.ALERT_EMAILS = []
     assert tell() == 0
     assert office.letters == []
+
+
+def test_alerts_that_nobody_reads_by_mail_take_no_place_from_others(
+    office: PostOffice, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(news, "MOST", 2)
+    settings.ALERT_EMAILS = []
+    for number in range(2):
+        make_alert(make_channel(f"c{number}"))
+    make_alert(make_channel("mine"), addresses=["anna@example.com"])
+
+    assert tell() == 1
+    assert [letter.to for letter in office.letters] == [["anna@example.com"]]
+    settings.ALERT_EMAILS = ["ops@example.com"]
+    assert tell() == 2
 
 
 def test_no_password_is_in_the_log(office: PostOffice, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
