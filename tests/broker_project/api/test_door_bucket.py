@@ -10,7 +10,7 @@ from weakref import ReferenceType, ref
 
 import redis
 from django.conf import settings
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 
 from broker_project.api.door_bucket import DoorBucket, close_door_bucket, door_bucket
 from broker_project.api.token_bucket import Limit
@@ -77,7 +77,7 @@ def test_a_redis_that_hangs_lets_everybody_in(tmp_path: Path) -> None:
 
 
 def test_at_the_end_nothing_is_left_for_python_to_take_down() -> None:
-    async def story() -> ReferenceType[object]:
+    async def story() -> ReferenceType[ConnectionPool]:
         await door_bucket().take((WIDE,))
         pool = ref(door_bucket()._client.connection_pool)
         await close_door_bucket()
