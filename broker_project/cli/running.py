@@ -40,7 +40,10 @@ class TooSlow(BrokerError):
 def add_to(commands: arguments.Commands) -> None:
     up = commands.add_parser("up", help="start the broker", description="Start the broker and everything it needs.")
     up.add_argument(
-        "--port", type=arguments.port, default=8000, help="of the web server; Flower and echo get the next two"
+        "--port",
+        type=arguments.port,
+        default=8000,
+        help="of the web server; Flower, echo and gRPC get the next three",
     )
     up.add_argument("--host", default=LOOPBACK, help="the address that the web server listens on")
     up.add_argument("--background", action="store_true", help="return when it is ready, and leave it running")

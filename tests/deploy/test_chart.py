@@ -16,6 +16,7 @@ from tests.deploy.compose import OURS, PRODUCTION, words
 from tests.deploy.knobs import read_knobs
 from tests.deploy.proxy import PROXY, needs_nginx, proxying
 from tests.deploy.tellers import telling
+from tests.deploy.test_monitoring import ALERTS
 from tests.deploy.test_production_compose import HALVES
 
 pytestmark = needs_helm
@@ -156,6 +157,16 @@ def test_every_part_has_a_policy_and_web_hears_the_proxy_only() -> None:
         assert proxy["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "proxy"
         assert "namespaceSelector" in monitoring
     assert {name for name, one in policies.items() if one["spec"]["ingress"]} == {*HALVES, "proxy", "grpc"}
+
+
+def test_the_monitor_finds_web_and_gives_it_the_name_that_the_rules_ask_for() -> None:
+    spec = everything().all("ServiceMonitor")[""]["spec"]
+    service = everything().all("Service")["web-django"]
+    assert spec["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    [endpoint] = spec["endpoints"]
+    assert endpoint["port"] in {one["name"] for one in service["spec"]["ports"]}
+    [asked] = re.findall(r'job="(\w+)"', ALERTS["BrokerDown"]["expr"])
+    assert endpoint["relabelings"] == [{"targetLabel": "job", "replacement": asked}]
 
 
 @BOTH
