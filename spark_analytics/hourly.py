@@ -21,6 +21,10 @@ from spark_analytics.tables import BY_NAME
 
 # What ended an attempt without its consumer's doing.
 NOT_FAILED = ("", "worker_lost", "expired", "consumer_gone", "channel_gone")
+# What a job died of without a failed try. Of poison the roll-ups do not tell whether its last try was lost with our
+# worker, as most are, or not acknowledged in time: the latter counts as tried again. So does the last failed try of a
+# job that left no letter.
+NOT_BY_FAILURE = (*NOT_FAILED, "poison")
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Hour:
     failed: int = 0
     dead: int = 0
     scheduled: int = 0
+    retried: int = 0
     latency: list[int] = field(default_factory=list)
     lag: list[int] = field(default_factory=list)
 
@@ -57,13 +62,19 @@ _WHOSE = ("channel_id", "consumer_id")
 
 def _figures() -> dict[str, dict[str, Column]]:
     """What the rows of each roll-up add up to. Spark makes columns only while it runs."""
+    failed = total_where(~F.col("reason").isin(*NOT_FAILED), "attempts")
+    entered = F.col("act") == "entered"
     return {
         "message": {"accepted": F.sum("messages")},
         "attempt": {
             "delivered": total_where(F.col("reason") == "", "attempts"),
-            "failed": total_where(~F.col("reason").isin(*NOT_FAILED), "attempts"),
+            "failed": failed,
+            "retried": failed,
         },
-        "letter_act": {"dead": total_where(F.col("act") == "entered", "acts")},
+        "letter_act": {
+            "dead": total_where(entered, "acts"),
+            "retried": -total_where(entered & ~F.col("reason").isin(*NOT_BY_FAILURE), "acts"),
+        },
         "job": {},
         "scheduled": {"scheduled": total_where(F.col("status") == ScheduledStatus.DISPATCHED, "messages")},
     }
@@ -97,7 +108,7 @@ def _measured(times: str | None, edges: Sequence[float]) -> list[Column]:
 
 
 def _tell(hour: Hour, row: dict[str, Any]) -> None:
-    for name in ("accepted", "delivered", "failed", "dead", "scheduled"):
+    for name in ("accepted", "delivered", "failed", "dead", "scheduled", "retried"):
         setattr(hour, name, getattr(hour, name) + (row.get(name) or 0))
     if row.get("shares"):
         setattr(hour, row["times"], counts_of(row["shares"], row["size"]))

@@ -55,13 +55,13 @@ WITH gone AS (
     FROM level_flow GROUP BY 1, 2, 3, 4
 ), kept AS (
     INSERT INTO watch_recorded AS kept
-        (channel_id, consumer_id, step, at, accepted, delivered, failed, dead, scheduled, latency, lag)
-    SELECT channel_id, consumer_id, step, at, accepted, delivered, failed, dead, scheduled, latency, lag
+        (channel_id, consumer_id, step, at, accepted, delivered, failed, dead, scheduled, retried, latency, lag)
+    SELECT channel_id, consumer_id, step, at, accepted, delivered, failed, dead, scheduled, retried, latency, lag
     FROM folded ORDER BY 1, 2, 3, 4
     ON CONFLICT (channel_id, consumer_id, step, at) DO UPDATE SET
         accepted = kept.accepted + excluded.accepted, delivered = kept.delivered + excluded.delivered,
         failed = kept.failed + excluded.failed, dead = kept.dead + excluded.dead,
-        scheduled = kept.scheduled + excluded.scheduled,
+        scheduled = kept.scheduled + excluded.scheduled, retried = kept.retried + excluded.retried,
         latency = flow_added(kept.latency, excluded.latency), lag = flow_added(kept.lag, excluded.lag)
 )
 SELECT count(*) FROM gone

@@ -31,20 +31,21 @@ MOST_FLOWS = 50_000
 # All rows have the same columns, so that whatever belongs to a step is added up. A consumer has its channel's share of
 # what came in; a step in which the sweep ran is one of zeros to whoever has no row in it.
 _ROWS = f"""
-SELECT at, accepted, delivered, failed, dead, scheduled, latency, lag, queued, in_flight, letters FROM watch_recorded
+SELECT at, accepted, delivered, failed, dead, scheduled, retried, latency, lag, queued, in_flight, letters
+FROM watch_recorded
 WHERE channel_id = %(channel)s AND consumer_id = %(consumer)s AND step = %(step)s AND at >= %(start)s AND at < %(end)s
 UNION ALL
-SELECT at, accepted, 0, 0, 0, scheduled, '{{}}', lag, NULL, NULL, NULL FROM watch_recorded
+SELECT at, accepted, 0, 0, 0, scheduled, 0, '{{}}', lag, NULL, NULL, NULL FROM watch_recorded
 WHERE %(consumer)s <> 0 AND channel_id = %(channel)s AND consumer_id = 0
   AND step = %(step)s AND at >= %(start)s AND at < %(end)s
 UNION ALL
-SELECT at, 0, 0, 0, 0, 0, '{{}}', '{{}}', queued * 0, in_flight * 0, letters * 0 FROM watch_recorded
+SELECT at, 0, 0, 0, 0, 0, 0, '{{}}', '{{}}', queued * 0, in_flight * 0, letters * 0 FROM watch_recorded
 WHERE %(channel)s <> 0 AND channel_id = 0 AND consumer_id = 0
   AND step = %(step)s AND at >= %(start)s AND at < %(end)s
 UNION ALL
 SELECT at, CASE measure WHEN 1 THEN count ELSE 0 END, CASE measure WHEN 2 THEN count ELSE 0 END,
        CASE measure WHEN 3 THEN count ELSE 0 END, CASE measure WHEN 4 THEN count ELSE 0 END,
-       CASE measure WHEN 5 THEN count ELSE 0 END,
+       CASE measure WHEN 5 THEN count ELSE 0 END, CASE measure WHEN 6 THEN count ELSE 0 END,
        CASE measure WHEN 2 THEN array_fill(0, ARRAY[place::int]) || count::int ELSE '{{}}' END,
        CASE measure WHEN 5 THEN array_fill(0, ARRAY[place::int]) || count::int ELSE '{{}}' END, NULL, NULL, NULL
 FROM (
@@ -56,7 +57,7 @@ FROM (
     GROUP BY 1, 2, 3
 ) AS flowed
 UNION ALL
-SELECT date_bin(make_interval(secs => %(step)s), now(), 'epoch'::timestamptz), sum(count)::bigint, 0, 0, 0, 0,
+SELECT date_bin(make_interval(secs => %(step)s), now(), 'epoch'::timestamptz), sum(count)::bigint, 0, 0, 0, 0, 0,
        '{{}}', '{{}}', NULL, NULL, NULL
 FROM (SELECT channel_id, count FROM counter WHERE kind = 1 AND status = 100
       UNION ALL SELECT channel_id, count FROM counter_delta WHERE kind = 1 AND status = 100) AS waiting
@@ -69,21 +70,21 @@ ORDER BY 1
 class _Sum:
     """What rows come to: of a moment, of a step, of a whole span."""
 
-    counts: tuple[int, int, int, int, int]
+    counts: tuple[int, int, int, int, int, int]
     latency: Histogram
     lag: Histogram
     standing: tuple[int | None, int | None, int | None]
 
     @classmethod
     def of(cls, row: Any) -> "_Sum":
-        return cls(row[1:6], row[6], row[7], row[8:])
+        return cls(row[1:7], row[7], row[8], row[9:])
 
     @classmethod
     def over(cls, parts: Sequence["_Sum"]) -> "_Sum":
         """One after another: what waits is what waited at last."""
         if len(parts) == 1:
             return parts[0]
-        counts: Any = tuple(map(sum, zip((0,) * 5, *(part.counts for part in parts), strict=True)))
+        counts: Any = tuple(map(sum, zip((0,) * 6, *(part.counts for part in parts), strict=True)))
         latency, lag = added(*(part.latency for part in parts)), added(*(part.lag for part in parts))
         return cls(counts, latency, lag, parts[-1].standing if parts else (None, None, None))
 

@@ -41,6 +41,7 @@ class Point:
     failed: int = 0
     dead: int = 0
     scheduled: int = 0
+    retried: int = 0
     latency: Percentiles = Percentiles()
     lag: Percentiles = Percentiles()
     queued: int | None = None
@@ -57,6 +58,7 @@ class Totals:
     failed: int
     dead: int
     scheduled: int
+    retried: int
     latency: Percentiles
     lag: Percentiles
 
@@ -71,7 +73,7 @@ class Totals:
     @property
     def retry_rate(self) -> float | None:
         """Of all tries, those that failed and were not the last."""
-        return max(self.failed - self.dead, 0) / self.tries if self.tries else None
+        return self.retried / self.tries if self.tries else None
 
 
 @dataclass(frozen=True)

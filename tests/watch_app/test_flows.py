@@ -84,22 +84,44 @@ def test_what_is_stored_and_not_fanned_out_yet_is_accepted(channel: Channel, con
 @pytest.mark.parametrize(
     ("outcome", "half_open", "expected"),
     [
-        (OK, False, (1, 0, 0)),
-        (FAILED, False, (0, 1, 0)),
-        (FAILED, True, (0, 1, 0)),
-        (DROPPED, False, (0, 1, 1)),
-        (RELEASED, False, (0, 0, 0)),
-        (EXPIRED, False, (0, 0, 1)),
+        (OK, False, (1, 0, 0, 0)),
+        (FAILED, False, (0, 1, 0, 1)),
+        (FAILED, True, (0, 1, 0, 1)),
+        (DROPPED, False, (0, 1, 1, 0)),
+        (RELEASED, False, (0, 0, 0, 0)),
+        (EXPIRED, False, (0, 0, 1, 0)),
     ],
 )
 def test_a_try_is_what_became_of_it(
-    channel: Channel, consumer: Consumer, outcome: object, half_open: bool, expected: tuple[int, int, int]
+    channel: Channel, consumer: Consumer, outcome: object, half_open: bool, expected: tuple[int, int, int, int]
 ) -> None:
     publish(channel, "a")
 
     try_jobs(consumer, outcome, half_open=half_open)  # type: ignore[arg-type]
 
-    assert flows()[1:4] == expected
+    assert (*flows()[1:4], totals().retried) == expected
+
+
+def test_a_death_without_a_try_hides_no_retry(channel: Channel, consumer: Consumer) -> None:
+    publish(channel, "a", "b", "c", "d")
+
+    try_jobs(consumer, OK, FAILED, DROPPED, EXPIRED)
+
+    for _ in range(2):
+        for scope in (Scope(), Scope(channel.pk), Scope(channel.pk, consumer.pk)):
+            found = totals(scope)
+            assert (found.failed, found.dead, found.retried, found.retry_rate) == (2, 2, 1, 1 / 3)
+        record()
+
+
+def test_the_last_try_is_not_tried_again(channel: Channel, consumer: Consumer) -> None:
+    publish(channel, "a")
+
+    for _ in range(4):
+        try_jobs(consumer, FAILED)
+        DeliveryJob.objects.update(next_attempt_at=None)
+
+    assert (*flows()[1:4], totals().retried) == (0, 4, 1, 3)
 
 
 def test_a_worker_that_is_lost_is_no_failure_of_the_consumer(channel: Channel, consumer: Consumer) -> None:
@@ -173,9 +195,11 @@ def test_after_any_activity_the_totals_are_what_the_database_says(channel: Chann
         chance.choice(deeds)(chance, number)
         if number % 10 == 0:
             assert flows() == _counted(), number
+            assert totals().retried == _tried_again(), number
 
     record()
     assert flows() == _counted()
+    assert totals().retried == totals(words="30d").retried == _tried_again() > 10
     _, delivered, failed, dead, _ = flows()
     assert min(delivered, failed, dead) > 10
     by_consumer = [flows(Scope(channel.pk, one.pk)) for one in (consumer, puller)]
@@ -246,3 +270,9 @@ def _counted() -> tuple[int, int, int, int, int]:
         DeadLetterAct.objects.filter(act="entered").count(),
         0,
     )
+
+
+def _tried_again() -> int:
+    """A death by failure is of a failed try, which was the last."""
+    deaths = DeadLetterAct.objects.filter(act="entered").exclude(reason__in=(*NOT_FAILED, "poison"))
+    return _counted()[2] - deaths.count()

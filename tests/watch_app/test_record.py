@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import pytest
 from django.conf import settings
@@ -73,14 +74,16 @@ def test_flows_become_steps_of_every_length_at_three_levels() -> None:
 
 def test_what_comes_late_is_added_to_its_step() -> None:
     flow(AT, 3, place=2)
+    flow(AT, 2, measure=Measure.RETRIED)
     record()
     flow(AT, 4, place=3)
     flow(AT, 1, measure=Measure.FAILED)
+    flow(AT, 5, measure=Measure.RETRIED)
     record()
 
     [point] = series(Scope(1, 2), span(AT.replace(second=0), 1, timedelta(minutes=1))).points
 
-    assert (point.delivered, point.failed) == (7, 1)
+    assert (point.delivered, point.failed, point.retried) == (7, 1, 7)
     assert Recorded.objects.get(pk=(1, 2, Step.MINUTE, AT.replace(second=0))).latency == [0, 0, 3, 4]
 
 
@@ -214,6 +217,16 @@ def test_what_is_not_committed_is_not_counted(channel: Channel) -> None:
     record()
 
     assert flows() == (0, 0, 0, 0, 0)
+
+
+def test_what_was_recorded_before_tries_again_were_counted_keeps_what_was_shown() -> None:
+    for channel_id, failed, dead in ((0, 5, 2), (1, 2, 3), (2, 0, 0)):
+        Recorded.objects.create(channel_id=channel_id, consumer_id=0, step=3600, at=AT, failed=failed, dead=dead)
+
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("watch_app.migrations.0012_retried").SHOWN)
+
+    assert list(Recorded.objects.order_by("channel_id").values_list("retried", flat=True)) == [3, 0, 0]
 
 
 def test_rows_say_where_they_are_from() -> None:

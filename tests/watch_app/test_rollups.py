@@ -40,10 +40,11 @@ def test_shares_below_edges_are_counts_between_them(shares: list[float], size: i
 
 @pytest.fixture
 def past(spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three days up to this midnight, in the lake."""
+    """Three days up to this midnight, in the lake. Of the dead some had a try left, and waited for it too long."""
     monkeypatch.setenv("DATABASE_URL", lake.database_url)
     monkeypatch.setenv("LAKE_URL", lake.lake_url)
     call_command("make_history", "--messages=2000", "--days=3", f"--until={timezone.now():%Y-%m-%d}")
+    DeadLetterAct.objects.filter(act="entered", reason="refused").update(reason="expired")
     bring()
 
 
@@ -59,6 +60,8 @@ def test_a_view_of_a_month_has_days_from_before_it_was_recorded(past: None, tmp_
     channels = Message.objects.values_list("channel_id", flat=True).distinct()
     assert sum(flows(Scope(channel), "30d")[1] for channel in channels) == _counted()[1]
     told = totals(words="30d")
+    waited = DeadLetterAct.objects.filter(reason="expired").count()
+    assert told.retried == told.failed - told.dead + waited > told.failed - told.dead
     for asked, found in ((_LATENCY, told.latency), (_LAG, told.lag)):
         assert [found.p50, found.p95, found.p99] == [pytest.approx(true, rel=0.2) for true in _quantiles(asked)]
     assert rollups.news() is None

@@ -44,7 +44,7 @@ def make_series(steps: int = 30, **totals: Any) -> Series:
         )
         for place in range(steps)
     ]
-    named = {"accepted": 3_000, "delivered": 2_900, "failed": 100, "dead": 20, "scheduled": 5}
+    named = {"accepted": 3_000, "delivered": 2_900, "failed": 100, "dead": 20, "scheduled": 5, "retried": 80}
     measured = {"latency": Percentiles(0.012, 0.084, 0.31), "lag": Percentiles(0.01, 0.04, 0.2)}
     return Series(span, points, Totals(**{**named, **measured, **totals}), first_letters=40)
 

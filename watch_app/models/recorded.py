@@ -14,6 +14,8 @@ class Measure(models.IntegerChoices):
     FAILED = 3
     DEAD = 4
     SCHEDULED = 5
+    # Failed too, and its job is queued again.
+    RETRIED = 6
 
 
 class Step(models.IntegerChoices):
@@ -63,6 +65,7 @@ class Recorded(models.Model):
     failed = models.BigIntegerField(db_default=0)
     dead = models.BigIntegerField(db_default=0)
     scheduled = models.BigIntegerField(db_default=0)
+    retried = models.BigIntegerField(db_default=0)
     # Counts by place, up to the last that is not zero.
     latency = ArrayField(models.IntegerField(), db_default=[])
     lag = ArrayField(models.IntegerField(), db_default=[])
