@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from spark_analytics.asked import SLA_SECONDS, Asked
+from spark_analytics.asked import EARLIEST, SLA_SECONDS, Asked
 from spark_analytics.errors import ReportError
 
 WEEK = timedelta(days=7)
@@ -37,9 +37,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def asked_by(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Asked:
     """Ends the program with exit code 2 and a word where that makes no sense."""
     end: datetime = options.end or datetime.now(UTC)
+    # No range ends before the earliest; a week before the year 1 there is no time at all.
+    start: datetime = options.start or max(end, EARLIEST) - WEEK
     channels = tuple(dict.fromkeys(options.channels))
     try:
-        return Asked.between(options.start or end - WEEK, end, channels=channels, sla_seconds=options.sla)
+        return Asked.between(start, end, channels=channels, sla_seconds=options.sla)
     except ReportError as error:
         parser.error(str(error))
 
