@@ -16,11 +16,8 @@ from spark_analytics.reports.columns import total_where
 from spark_analytics.run import collected
 from spark_analytics.settings import Settings
 from spark_analytics.sketches import merged, shares_within, size_of
-from spark_analytics.statuses import ScheduledStatus
+from spark_analytics.statuses import NOT_FAILED, ScheduledStatus
 from spark_analytics.tables import BY_NAME
-
-# What ended an attempt without its consumer's doing.
-NOT_FAILED = ("", "worker_lost", "expired", "consumer_gone", "channel_gone")
 
 
 @dataclass
