@@ -3,6 +3,7 @@
 import argparse
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from spark_analytics.asked import EARLIEST, SLA_SECONDS, Asked
@@ -57,6 +58,17 @@ def words_of(options: argparse.Namespace, asked: Asked) -> list[str]:
 def directory_of(options: argparse.Namespace, asked: Asked) -> Path:
     named: Path | None = options.out
     return named or Path(f"broker-report-{asked.start:%Y%m%dT%H}-{asked.end:%Y%m%dT%H}")
+
+
+def directory_made(options: argparse.Namespace, asked: Asked, parser: argparse.ArgumentParser) -> Path:
+    """Ends the program with exit code 2 and a word where nothing can be written."""
+    directory = directory_of(options, asked)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=directory).close()
+    except OSError as error:
+        parser.error(f"cannot write to {directory}: {error.strerror}")
+    return directory
 
 
 def asked_in(wish: dict[str, Any]) -> Asked:
