@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from spark_analytics import arguments
-from spark_analytics.errors import ReportError, UnknownChannel
-from spark_analytics.progress import bar
+from spark_analytics.errors import UnknownChannel
+from spark_analytics.progress import bar, clear
 from spark_analytics.run import run
+from spark_analytics.troubles import TROUBLES, in_a_line
 
 
 def main(words: list[str]) -> int:
@@ -16,12 +17,14 @@ def main(words: list[str]) -> int:
     arguments.add_to(report)
     options = top.parse_args(words)
     asked = arguments.asked_by(options, report)
+    directory = arguments.directory_made(options, asked, report)
     try:
-        path = run(asked, arguments.directory_of(options, asked), bar, compares=options.compare)
+        path = run(asked, directory, bar, compares=options.compare)
     except UnknownChannel as error:
         report.error(str(error))
-    except ReportError as error:
-        print(f"report: {error}", file=sys.stderr)
+    except TROUBLES as error:
+        clear()
+        print(f"report: {in_a_line(error)}", file=sys.stderr)
         return 1
     print(path.resolve())
     return 0

@@ -3,9 +3,10 @@
 import argparse
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from spark_analytics.asked import SLA_SECONDS, Asked
+from spark_analytics.asked import EARLIEST, SLA_SECONDS, Asked
 from spark_analytics.errors import ReportError
 
 WEEK = timedelta(days=7)
@@ -37,9 +38,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def asked_by(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Asked:
     """Ends the program with exit code 2 and a word where that makes no sense."""
     end: datetime = options.end or datetime.now(UTC)
+    # No range ends before the earliest; a week before the year 1 there is no time at all.
+    start: datetime = options.start or max(end, EARLIEST) - WEEK
     channels = tuple(dict.fromkeys(options.channels))
     try:
-        return Asked.between(options.start or end - WEEK, end, channels=channels, sla_seconds=options.sla)
+        return Asked.between(start, end, channels=channels, sla_seconds=options.sla)
     except ReportError as error:
         parser.error(str(error))
 
@@ -55,6 +58,17 @@ def words_of(options: argparse.Namespace, asked: Asked) -> list[str]:
 def directory_of(options: argparse.Namespace, asked: Asked) -> Path:
     named: Path | None = options.out
     return named or Path(f"broker-report-{asked.start:%Y%m%dT%H}-{asked.end:%Y%m%dT%H}")
+
+
+def directory_made(options: argparse.Namespace, asked: Asked, parser: argparse.ArgumentParser) -> Path:
+    """Ends the program with exit code 2 and a word where nothing can be written."""
+    directory = directory_of(options, asked)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=directory).close()
+    except OSError as error:
+        parser.error(f"cannot write to {directory}: {error.strerror}")
+    return directory
 
 
 def asked_in(wish: dict[str, Any]) -> Asked:

@@ -16,11 +16,9 @@ from spark_analytics.reports.columns import total_where
 from spark_analytics.run import collected
 from spark_analytics.settings import Settings
 from spark_analytics.sketches import merged, shares_within, size_of
-from spark_analytics.statuses import ScheduledStatus
+from spark_analytics.statuses import NOT_FAILED, ScheduledStatus
 from spark_analytics.tables import BY_NAME
 
-# What ended an attempt without its consumer's doing.
-NOT_FAILED = ("", "worker_lost", "expired", "consumer_gone", "channel_gone")
 # What a job died of without a failed try. Of poison the roll-ups do not tell whether its last try was lost with our
 # worker, as most are, or not acknowledged in time: the latter counts as tried again. So does the last failed try of a
 # job that left no letter.

@@ -11,6 +11,7 @@ from pyspark import SparkContext
 
 LOOK_SECONDS = 0.3
 BAR = 30
+CLEAR = "\r\033[K"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,13 @@ def bar(progress: Progress, out: TextIO = sys.stderr) -> None:
     if not out.isatty():
         return
     full = round(BAR * progress.share)
-    out.write(f"\r\033[K[{'#' * full}{'.' * (BAR - full)}] {100 * progress.share:3.0f} % {progress.words}")
+    out.write(f"{CLEAR}[{'#' * full}{'.' * (BAR - full)}] {100 * progress.share:3.0f} % {progress.words}")
     if progress.words == "done":
         out.write("\n")
     out.flush()
+
+
+def clear(out: TextIO = sys.stderr) -> None:
+    """Before words that are to have the bar's line."""
+    if out.isatty():
+        out.write(CLEAR)

@@ -15,3 +15,7 @@ class ScheduledStatus(IntEnum):
     DISPATCHED = 101
     CANCELLED = 102
     SET_ASIDE = 103
+
+
+# The reasons of attempts that ended without their consumer's doing; empty where nothing failed.
+NOT_FAILED = ("", "worker_lost", "expired", "consumer_gone", "channel_gone")

@@ -24,11 +24,12 @@ def add_to(commands: shared.Commands) -> None:
 def _report(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     # What is wrong is said before anything starts.
     asked = arguments.asked_by(options, parser)
+    directory = arguments.directory_made(options, asked, parser)
     words = ["-m", "spark_analytics", "report", *arguments.words_of(options, asked)]
     with at_hand.services("report") as plan:
         environment = {**plan.environment(), "PYTHONPATH": str(TOP)}
         code = foreground.run([sys.executable, *words], environment)
-    page = arguments.directory_of(options, asked).resolve() / "report.html"
+    page = directory.resolve() / "report.html"
     if code == 0 and options.open and not webbrowser.open(page.as_uri()):
         print("There is no browser here to show it in.", file=sys.stderr)
     return code

@@ -16,4 +16,4 @@ class SeedUsed(BrokerError):
 
 
 class NothingToMake(BrokerError):
-    """A history has at least one message and one day, and ends in the past; its seed is from 0 to 2147483647."""
+    """A history has at least one message and one day, and lies between 1970 and now; its seed is 0 to 2147483647."""

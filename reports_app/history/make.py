@@ -1,7 +1,7 @@
 """Makes a history: the registry's rows first, then chunk by chunk, in one transaction."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,6 +15,8 @@ from reports_app.history.load import Hour, chunks, hours
 from scheduling_app.models import ScheduledMessage
 
 A_CHUNK = 50_000
+# Before it there are no reports either.
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 TABLES = (
     "message",
     "message_key",
@@ -50,7 +52,8 @@ def make(asked: Asked) -> None:
 
 
 def add(asked: Asked) -> None:
-    if asked.messages < 1 or asked.days < 1 or asked.until > timezone.now() or not 0 <= asked.seed < 2**31:
+    can_be = 1 <= asked.days <= (asked.until - EARLIEST).days and asked.until <= timezone.now()
+    if asked.messages < 1 or not can_be or not 0 <= asked.seed < 2**31:
         raise NothingToMake
     with transaction.atomic(), connection.cursor() as cursor:
         # A history of millions takes longer than any request should.

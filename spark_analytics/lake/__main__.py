@@ -7,12 +7,12 @@ from pathlib import Path
 
 import psycopg
 
-from spark_analytics.errors import ReportError
 from spark_analytics.lake.export import export
 from spark_analytics.lake.status import status
 from spark_analytics.pack import pack
 from spark_analytics.session import open_session
 from spark_analytics.settings import Settings, from_environment
+from spark_analytics.troubles import TROUBLES, in_a_line
 from spark_analytics.verify import Found, verify
 
 
@@ -20,8 +20,8 @@ def main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     try:
         return int(options.run(options, from_environment()))
-    except (ReportError, psycopg.Error) as error:
-        print(f"broker: {error}", file=sys.stderr)
+    except TROUBLES as error:
+        print(f"broker: {in_a_line(error)}", file=sys.stderr)
         return 1
 
 

@@ -85,7 +85,7 @@ class Bars:
     is_share: bool = False
 
     def draw(self, result: Result, heading: Heading) -> Drawn:
-        kept, note = biggest(result.rows, self.names, self.values[0], MOST_BARS)
+        kept, note = self._kept(result.rows)
         rows = [
             {
                 "name": _joined(row, self.names),
@@ -97,6 +97,12 @@ class Bars:
         ]
         chart = self._encoded(_chart().mark_bar(), rows)
         return Drawn(_spec(chart, rows, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
+
+    def _kept(self, rows: list[Row]) -> tuple[list[Row], str]:
+        """A report of shares begins with the worst: these are what it is looked at for."""
+        if not self.is_share:
+            return biggest(rows, self.names, self.values[0], MOST_BARS)
+        return rows[:MOST_BARS], _left_out(MOST_BARS, len(rows))
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
         has_parts = bool(self.parts) or len(self.values) > 1
@@ -146,10 +152,12 @@ def biggest(rows: list[Row], names: tuple[str, ...], value: str, most: int) -> t
     sums: Counter[str] = Counter()
     for row in rows:
         sums[_joined(row, names)] += row[value] or 0
-    if len(sums) <= most:
-        return rows, ""
     kept = {name for name, _ in sums.most_common(most)}
-    return [row for row in rows if _joined(row, names) in kept], f"The picture shows {most} of {len(sums):,}."
+    return [row for row in rows if _joined(row, names) in kept], _left_out(most, len(sums))
+
+
+def _left_out(most: int, count: int) -> str:
+    return f"The picture shows {most} of {count:,}." if count > most else ""
 
 
 def _chart() -> alt.Chart:

@@ -23,8 +23,8 @@ def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Ro
 
 
 def change(now: float | None, then: float | None) -> float | None:
-    """In percent of what it was; where there was nothing, there is none."""
-    return None if now is None or not then else round(100 * (now - then) / then, 1)
+    """In percent of what it was, up or down; where there was nothing, there is none."""
+    return None if now is None or not then else round(100 * (now - then) / abs(then), 1)
 
 
 def _columns(columns: tuple[str, ...], measures: set[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from spark_analytics.errors import NotDrawn
 from spark_analytics.render.charts import Drawn
 from spark_analytics.render.comparison import compared
 from spark_analytics.render.page import page, vega_lite_version
-from spark_analytics.render.pictures import draw
+from spark_analytics.render.pictures import PICTURES, draw
 from spark_analytics.render.values import Heading, Result, exact
 
 PAGE, FIGURES = "report.html", "report.json"
@@ -30,6 +30,9 @@ class Writer:
 
     def __init__(self, directory: Path, heading: Heading) -> None:
         directory.mkdir(parents=True, exist_ok=True)
+        # Of a run before this one: the others are written anew in any case.
+        for name in (PAGE, *(f"{report}.png" for report in PICTURES)):
+            (directory / name).unlink(missing_ok=True)
         self._directory, self._heading = directory, heading
         self._drawn: dict[str, Drawn] = {}
 

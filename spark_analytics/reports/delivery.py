@@ -13,7 +13,8 @@ NAME = "delivery"
 TITLE = "Delivery"
 ABOUT = (
     "Jobs made in the range by what has become of them: which part of the finished ones was delivered, which part"
-    " of those tried needed more than one attempt, and how long delivery took."
+    " of those tried was claimed more than once, and how long delivery took. Attempts are claims, those given back too:"
+    " by a worker that stopped, or a consumer that returned its lease."
 )
 KEYS = ("channel", "consumer")
 

@@ -9,7 +9,10 @@ from spark_analytics.reports.columns import ordered, ratio, total, total_where
 
 NAME = "retries"
 TITLE = "Which attempt succeeds"
-ABOUT = "First attempts, second ones and so on: how many succeeded. The tenth stands for all that come after it too."
+ABOUT = (
+    "First attempts, second ones and so on: how many succeeded. They are numbered by the claims of their job: after one"
+    " that was given back, the first attempt is the second. The tenth stands for all that come after it too."
+)
 KEYS = ("attempt",)
 
 

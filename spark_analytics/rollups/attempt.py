@@ -1,4 +1,4 @@
-"""Attempts per hour in which they ended: which one of its job, and how it went."""
+"""Attempts per hour in which they ended: of which claim of its job, and how it went."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

@@ -14,7 +14,11 @@ SCHEMA = (
 
 
 def roll_up(jobs: DataFrame) -> DataFrame:
-    """`latency` is from the message's acceptance to delivery, `ack` from the consumer's receipt to its word."""
+    """`latency` is from the message's acceptance to delivery, `ack` from the consumer's receipt to its word.
+
+    `attempt` rises with every claim, and a job does not know which of them were given back: `tried`, `retried` and
+    `attempts` count claims.
+    """
     return jobs.groupBy(hour_of("created_at"), "channel_id", "consumer_id", "status", reason()).agg(
         rows().alias("jobs"),
         rows_where(F.col("attempt") > 0).alias("tried"),

@@ -43,6 +43,9 @@ def test_defaults_are_a_broker_of_this_machine_alone() -> None:
     [
         (["--from", "yesterday"], "'yesterday' is no time"),
         (["--from", "2026-11-02", "--to", "2026-11-01"], "ends after it begins"),
+        (["--to", "0001-01-02"], "between the years 1970 and 3000"),
+        (["--out", __file__], "cannot write to"),
+        (["--out", "/proc/nowhere"], "cannot write to"),
         (["--sla", "0"], "above 0"),
         (["--sla", "soon"], "invalid float value"),
         (["--colour"], "unrecognized arguments"),

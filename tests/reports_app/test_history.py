@@ -162,7 +162,9 @@ def test_it_is_refused_where_there_are_messages_unless_it_is_to_be_added() -> No
     assert not counts.check().total
 
 
-@pytest.mark.parametrize("words", [["--messages=0"], ["--days=0"], ["--until=2999-01-01"], ["--seed=-1"]])
+@pytest.mark.parametrize(
+    "words", [["--messages=0"], ["--days=0"], ["--days=1000000"], ["--until=2999-01-01"], ["--seed=-1"]]
+)
 def test_what_cannot_be_made_is_refused(words: list[str]) -> None:
     with pytest.raises(CommandError, match="at least one message"):
         make_history(*words)

@@ -117,6 +117,17 @@ def test_a_worker_whose_java_died_makes_the_next_report(traffic: None, tmp_path:
     assert report.status == ReportStatus.DONE, report.error + done.stderr
 
 
+def test_the_page_is_shown_in_the_browser_of_whoever_asks_for_it(database: None, tmp_path: Any) -> None:
+    browser, shown, out = tmp_path / "browser", tmp_path / "shown", tmp_path / "out"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{shown}"\n')
+    browser.chmod(0o700)
+    subprocess.run(
+        [sys.executable, "-m", "broker_project.cli", "report", "--open", "--out", str(out)],
+        env=os.environ | {"BROKER_DATA_DIR": str(tmp_path), "BROWSER": str(browser)}, check=True,
+    )  # fmt: skip
+    assert shown.read_text() == (out / "report.html").as_uri()
+
+
 def test_an_export_that_fails_is_tried_again_while_the_nights_report_goes_on(
     spark: SparkSession, traffic: None, settings: Any
 ) -> None:

@@ -5,6 +5,7 @@ ack_p50 and so on.
 """
 
 from spark_analytics.asked import Asked
+from spark_analytics.statuses import NOT_FAILED
 from tests.spark_analytics.reading import Row, select
 
 _MESSAGES = """
@@ -48,7 +49,7 @@ WITH chosen AS (
 """
 _ATTEMPTS = """
 WITH chosen AS (
-    SELECT a.*, c.public_id AS channel, k.public_id AS consumer
+    SELECT a.*, (a.reason <> ALL (%(not_failed)s)) IS TRUE AS is_failed, c.public_id AS channel, k.public_id AS consumer
     FROM delivery_attempt a JOIN delivery_job j ON j.id = a.job_id
     JOIN channel c ON c.id = j.channel_id JOIN consumer k ON k.id = j.consumer_id
     WHERE a.finished_at >= %(start)s AND a.finished_at < %(end)s
@@ -157,13 +158,13 @@ SQL: dict[str, tuple[str, ...]] = {
     "failing_consumers": (
         _ATTEMPTS,
         """
-        SELECT channel, consumer, count(*) AS attempts, count(reason) AS failed,
-               count(reason)::float8 / count(*) AS failure_rate,
-               (SELECT o.reason FROM chosen o WHERE o.reason IS NOT NULL
+        SELECT channel, consumer, count(*) AS attempts, count(*) FILTER (WHERE is_failed) AS failed,
+               count(*) FILTER (WHERE is_failed)::float8 / count(*) AS failure_rate,
+               (SELECT o.reason FROM chosen o WHERE o.is_failed
                 AND (o.channel, o.consumer) = (chosen.channel, chosen.consumer)
                 GROUP BY o.reason ORDER BY count(*) DESC, o.reason COLLATE "C" DESC LIMIT 1) AS main_reason,
                sum(duration_ms)::float8 / (count(*) * 1000) AS mean_seconds
-        FROM chosen GROUP BY channel, consumer HAVING count(reason) > 0
+        FROM chosen GROUP BY channel, consumer HAVING bool_or(is_failed)
         ORDER BY failed DESC, channel COLLATE "C", consumer COLLATE "C" """,
     ),
     "retries": (
@@ -202,5 +203,11 @@ SQL: dict[str, tuple[str, ...]] = {
 
 
 def figures_by_sql(asked: Asked) -> dict[str, list[Row]]:
-    told = {"start": asked.start, "end": asked.end, "channels": list(asked.channels), "sla": asked.sla_seconds}
+    told = {
+        "start": asked.start,
+        "end": asked.end,
+        "channels": list(asked.channels),
+        "sla": asked.sla_seconds,
+        "not_failed": list(NOT_FAILED),
+    }
     return {name: select(" ".join(parts), told) for name, parts in SQL.items()}

@@ -14,7 +14,7 @@ ODD = "~odd..-_~"
 # Clocks change in America on the first, in Europe on the third; nothing comes in from 03:00 to 06:00.
 DAYS = tuple(datetime(2026, 3, day, tzinfo=UTC) for day in (8, 28, 29, 30))
 HOURS = (0, 1, 2, 6, 7, 13, 23)
-REASONS = ("http_5xx", "http_4xx", "timeout", "consumer_gone")
+REASONS = ("http_5xx", "http_4xx", "timeout", "consumer_gone", "worker_lost")
 HORIZONS = (1, 60, 61, 3600, 5000, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600)
 NOWHERE = 10**12
 
@@ -94,7 +94,10 @@ def make_job(history: History, message: Message, consumer: Consumer) -> Delivery
     # One in ten has lost its message, as pruning does it.
     lost = chance.random() < 0.1
     held = status == JobStatus.INFLIGHT or consumer.public_id == "~.pull"
-    attempt = 0 if status == JobStatus.QUEUED else chance.choice((1, 1, 1, 2, 3, 12))
+    failures = 0 if status == JobStatus.QUEUED else chance.choice((0, 0, 0, 1, 2, 11))
+    # Claims that were given back leave no row, but a higher number.
+    given_back = chance.choice((0, 0, 0, 1, 2))
+    attempt = given_back + (0 if status == JobStatus.QUEUED else failures + 1)
     return DeliveryJob(
         message_id=NOWHERE if lost else message.pk,
         channel_id=message.channel_id,
@@ -102,7 +105,7 @@ def make_job(history: History, message: Message, consumer: Consumer) -> Delivery
         priority=0,
         status=status,
         attempt=attempt,
-        failures=max(0, attempt - 1),
+        failures=failures,
         reason=chance.choice(REASONS) if status == JobStatus.DEAD else None,
         created_at=made_at,
         received_at=made_at + history.seconds(1) if held and attempt else None,
@@ -111,7 +114,9 @@ def make_job(history: History, message: Message, consumer: Consumer) -> Delivery
 
 
 def make_attempts(history: History, job: DeliveryJob) -> list[DeliveryAttempt]:
-    """All failed but the last of a job that was delivered."""
+    """All failed but the last of a job that was delivered. The first claims may have been given back."""
+    if job.status == JobStatus.QUEUED:
+        return []
     return [
         DeliveryAttempt(
             job=job,
@@ -122,7 +127,7 @@ def make_attempts(history: History, job: DeliveryJob) -> list[DeliveryAttempt]:
             duration_ms=history.chance.randrange(30_000),
             finished_at=job.created_at + number * history.seconds(300),
         )
-        for number in range(1, job.attempt + 1)
+        for number in range(job.attempt - job.failures, job.attempt + 1)
     ]
 
 

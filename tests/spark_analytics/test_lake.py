@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.db.models import F
 from django.utils import timezone
+from pyarrow.parquet import read_metadata
 from pyspark.sql import SparkSession
 
 from channels_app.models import DeliveryAttempt, DeliveryJob, JobStatus, Message, Producer
@@ -41,11 +42,15 @@ INSERT INTO delivery_job (message_id, channel_id, consumer_id, priority, status)
 
 def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings, bring: Export) -> None:
     make_history()
+    received_at = list(Message.objects.values_list("received_at", flat=True))
     bring()
     assert found(spark, lake) == ALL_EQUAL
     before = paths()
     assert [done.slices + done.again for done in bring()] == [0] * len(TABLES)
     assert paths() == before
+    files = list(Path(lake.lake_url, "message", before[LakeKind.MESSAGE, 1]).rglob("*.parquet"))
+    assert {file.parent.name for file in files} == {f"day={at:%Y-%m-%d}" for at in received_at}
+    assert {read_metadata(file).row_group(0).column(0).compression for file in files} == {"ZSTD"}
     rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, 1]])
     assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
 

@@ -2,7 +2,7 @@
 
 from io import StringIO
 
-from spark_analytics.progress import Progress, bar
+from spark_analytics.progress import Progress, bar, clear
 
 
 class Terminal(StringIO):
@@ -20,7 +20,15 @@ def test_a_bar_moves_on_one_line_and_ends_it() -> None:
     assert last == f"[{'#' * 30}] 100 % done\n"
 
 
+def test_the_bar_leaves_its_line_to_an_error() -> None:
+    out = Terminal()
+    bar(Progress("latency", 0.5), out)
+    clear(out)
+    assert out.getvalue().endswith(" latency\r\033[K")
+
+
 def test_where_nobody_watches_nothing_is_written() -> None:
     out = StringIO()
     bar(Progress("latency", 0.5), out)
+    clear(out)
     assert out.getvalue() == ""

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from spark_analytics.errors import NotDrawn
-from spark_analytics.render import Result, files, write
-from spark_analytics.render.charts import MOST_LINES
+from spark_analytics.render import Result, Writer, files, write
+from spark_analytics.render.charts import MOST_BARS, MOST_LINES
 from spark_analytics.render.comparison import change
 from spark_analytics.render.pictures import PICTURES, draw
 from spark_analytics.render.values import written
@@ -107,6 +107,15 @@ def test_there_is_a_csv_a_report_a_png_a_picture_and_the_json(tmp_path: Path) ->
     assert told["reports"]["throughput"]["rows"][0]["hour"] == "2026-11-09T00:00:00Z"
 
 
+def test_no_page_and_no_picture_of_a_run_before_is_left_in_the_directory(tmp_path: Path) -> None:
+    for name in ("report.html", "latency.png", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    with Writer(tmp_path, heading()):
+        assert [found.name for found in tmp_path.iterdir()] == ["notes.txt"]
+    write(tmp_path, heading(), all_of_them())
+    assert not (tmp_path / "latency.png").exists()
+
+
 def test_the_page_says_what_was_asked_for(tmp_path: Path) -> None:
     write(tmp_path, heading(channels=("orders", "mail"), sla_seconds=2.5, widened=True, stale=3), [nothing()])
     shown = read(tmp_path).shown
@@ -151,7 +160,7 @@ def test_a_comparison_with_nothing_says_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("now", "then", "expected"),
-    [(3, 2, 50.0), (1, 2, -50.0), (2, 2, 0.0), (1, 0, None), (None, 2, None), (1, None, None)],
+    [(3, 2, 50.0), (1, 2, -50.0), (2, 2, 0.0), (1, 0, None), (None, 2, None), (1, None, None), (10, -10, 200.0)],
 )
 def test_a_change_is_in_percent_of_what_was(now: float | None, then: float | None, expected: float | None) -> None:
     assert change(now, then) == expected
@@ -170,6 +179,14 @@ def test_a_picture_of_too_many_lines_shows_the_biggest_and_says_so() -> None:
     assert drawn
     assert drawn.note == f"The picture shows {MOST_LINES} of 30."
     assert {row["name"] for row in drawn.spec["data"]["values"]} == {f"c{number}" for number in range(22, 30)}
+
+
+def test_a_picture_of_too_many_shares_shows_the_worst_and_says_so() -> None:
+    rows = [{**sla().rows[0], "consumer": f"c{number}", "attainment": number / 30} for number in range(30)]
+    drawn = draw(replace(sla(), rows=rows), heading())
+    assert drawn
+    assert drawn.note == f"The picture shows {MOST_BARS} of 30."
+    assert [row["value"] for row in drawn.spec["data"]["values"]] == [number / 30 for number in range(MOST_BARS)]
 
 
 def test_an_hour_without_messages_is_drawn_as_none() -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from spark_analytics.asked import Asked
 from spark_analytics.errors import BadRange, BadTarget
 from spark_analytics.facts import Facts, Names
-from spark_analytics.reports import REPORTS, throughput
+from spark_analytics.reports import REPORTS, delivery, failing_consumers, retries, throughput
 from spark_analytics.rollups import ROLLUPS
 from spark_analytics.tables import BY_NAME
 from tests.spark_analytics.reading import Row, as_frame, figures, rows_of
@@ -91,6 +91,27 @@ def test_one_delivered_job_makes_right_reports(spark: SparkSession) -> None:
     # The day on which Europe's clocks change is a Sunday of 24 hours.
     assert [tuple(line.values()) for line in found["heat_map"]] == [(7, 12, 1, 1, 1.0)]
     assert not any(found[name] for name in ("failing_consumers", "dead_letters", "scheduler_lag", "lateness"))
+
+
+def test_a_claim_that_was_given_back_counts_as_one(spark: SparkSession) -> None:
+    whose = {"id": 1, "channel_id": 1, "consumer_id": 7, "attempt": 2}
+    job = {**whose, "status": 1003, "failures": 0, "created_at": NOON, "status_changed_at": NOON}
+    attempt = {**whose, "duration_ms": 40, "finished_at": NOON}
+    facts = make_facts(spark, DAY, (1, "orders"), job=[job], attempt=[attempt])
+    [line] = rows_of(delivery.build(facts, DAY))
+    assert [line[name] for name in ("tried", "retried", "attempts", "failures")] == [1, 1, 2, 0]
+    [line] = rows_of(retries.build(facts, DAY))
+    assert (line["attempt"], line["attempts"], line["succeeded"]) == (2, 1, 1)
+
+
+def test_what_ended_without_the_consumers_doing_is_not_its_failure(spark: SparkSession) -> None:
+    reasons = [None, "timeout", "worker_lost", "worker_lost", "expired", "consumer_gone", "channel_gone"]
+    attempt = {"channel_id": 1, "consumer_id": 7, "attempt": 1, "duration_ms": 0, "finished_at": NOON}
+    rows = [{**attempt, "id": number, "reason": reason} for number, reason in enumerate(reasons)]
+    [line] = rows_of(failing_consumers.build(make_facts(spark, DAY, (1, "orders"), attempt=rows), DAY))
+    assert (line["attempts"], line["failed"], line["main_reason"]) == (7, 1, "timeout")
+    gone = make_facts(spark, DAY, (1, "orders"), attempt=rows[2:])
+    assert rows_of(failing_consumers.build(gone, DAY)) == []
 
 
 def test_channels_of_one_name_are_one_and_an_unknown_one_keeps_its_number(spark: SparkSession) -> None:

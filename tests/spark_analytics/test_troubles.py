@@ -1,0 +1,60 @@
+"""What goes wrong around a command is told in a line, and ends it with exit code 1."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analytics.__main__ import main as report
+from spark_analytics.lake.__main__ import main as lake_command
+from spark_analytics.settings import Settings
+from tests.channels_app.delivery.rows import make_job
+from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.spark_analytics.exporting import Export
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOBODY = "postgresql://broker@127.0.0.1:9/broker"
+
+
+@pytest.fixture
+def told(lake: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One job, and the commands know where it is."""
+    make_job(make_consumer(make_channel()), make_producer())
+    monkeypatch.setenv("DATABASE_URL", lake.database_url)
+    monkeypatch.setenv("LAKE_URL", lake.lake_url)
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    [line] = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_an_archive_where_none_can_be_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert lake_command(["pack", str(tmp_path / "nowhere" / "x.tar.gz")]) == 1
+    assert one_line(capsys).startswith("broker: [Errno 2] No such file or directory")
+
+
+def test_a_lake_in_a_place_that_spark_has_no_library_for(
+    spark: SparkSession, told: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAKE_URL", "s3a://bucket/lake")
+    assert lake_command(["export", "--all"]) == 1
+    assert "S3AFileSystem not found" in one_line(capsys)
+
+
+def test_a_replica_that_is_away(
+    spark: SparkSession, told: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANALYTICS_DATABASE_URL", NOBODY)
+    assert report(["report", "--out", str(tmp_path / "out")]) == 1
+    assert "127.0.0.1" in one_line(capsys)
+
+
+def test_a_lake_whose_files_are_gone(
+    told: None, lake: Settings, bring: Export, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    bring()
+    shutil.rmtree(lake.lake_url)
+    assert report(["report", "--out", str(tmp_path / "out")]) == 1
+    assert one_line(capsys).startswith("report: [PATH_NOT_FOUND] Path does not exist")
