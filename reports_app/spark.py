@@ -1,12 +1,9 @@
 """The door to Spark. Only a `reports` worker goes through it: no other process has the libraries."""
 
-import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
-
-from django.conf import settings
 
 Hear = Callable[[float, str], None]
 
@@ -17,7 +14,6 @@ def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
     from spark_analytics.arguments import asked_in  # noqa: PLC0415
     from spark_analytics.run import run  # noqa: PLC0415
 
-    _tell_where()
     run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])
 
 
@@ -28,17 +24,10 @@ def bring_in(hear: Hear) -> None:
     from spark_analytics.settings import from_environment  # noqa: PLC0415
     from spark_analytics.tables import TABLES  # noqa: PLC0415
 
-    _tell_where()
     hear(0.0, "bringing history into the lake")
     tables = export(open_session(), from_environment(), everything=False, now=datetime.now(UTC))
     for number, done in enumerate(tables, 1):
         hear(number / len(TABLES), f"{done.table.name} is in the lake")
-
-
-def _tell_where() -> None:
-    """Spark's part reads the environment; the settings know what a secret's file held."""
-    for name in ("DATABASE_URL", "ANALYTICS_DATABASE_URL"):
-        os.environ.setdefault(name, getattr(settings, name))
 
 
 def hours(start: date, end: date, edges: Sequence[float]) -> list[dict[str, Any]]:
@@ -47,5 +36,4 @@ def hours(start: date, end: date, edges: Sequence[float]) -> list[dict[str, Any]
     from spark_analytics.session import open_session  # noqa: PLC0415
     from spark_analytics.settings import from_environment  # noqa: PLC0415
 
-    _tell_where()
     return [vars(hour) for hour in found(open_session(), from_environment(), start, end, edges)]

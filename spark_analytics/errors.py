@@ -36,5 +36,9 @@ class NoTables(ReportError):
     """The broker's database has no tables yet. Start the broker once: ./broker up"""
 
 
+class NoSecret(ReportError):
+    """The file of a secret cannot be used."""
+
+
 class NotDrawn(ReportError):
     """The pictures could not be drawn."""

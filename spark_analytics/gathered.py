@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from spark_analytics import manifest
 from spark_analytics.errors import NoDatabase, NoTables, UnknownChannel
 from spark_analytics.facts import Names
-from spark_analytics.lake import plan
+from spark_analytics.lake import plan, settled
 from spark_analytics.lake.places import Lake
 from spark_analytics.lake.read import read_rollups, slices
 from spark_analytics.manifest import Ids, Slice
@@ -56,10 +56,12 @@ def check(settings: Settings, channels: tuple[str, ...]) -> None:
 
 
 def gather(spark: SparkSession, settings: Settings, start: datetime, end: datetime) -> Gathered:
-    """The slices and where they end are of one snapshot, which is let go before Spark begins to read."""
+    """The slices and where they end are of one snapshot, which is let go before the replica is waited for."""
     with _connected(settings) as connection:
         seen = [_look(connection, table, start, end) for table in TABLES]
         names = {name: _names(connection, *told) for name, told in _NAMES.items()}
+        connection.commit()
+        settled.wait_for_replica(connection, settings.reads_url)
     rollups = {one.table.name: _rolled_up(spark, settings, one, start, end) for one in seen}
     known = Names(**{name: spark.createDataFrame(table) for name, table in names.items()})
     return Gathered(rollups, known, sum(one.stale for one in seen))

@@ -31,6 +31,14 @@ INSERT INTO lake_watermark (kind, until) VALUES (%s, %s)
 ON CONFLICT (kind) DO UPDATE SET until = greatest(lake_watermark.until, excluded.until)
 """
 
+# A mark touches the whole slice: one is enough.
+_MARK = """
+INSERT INTO lake_mark (kind, block) SELECT kind, first_id >> %(bits)s FROM lake_slice s
+WHERE id = ANY(%(ids)s)
+  AND NOT EXISTS (SELECT FROM lake_mark m WHERE m.kind = s.kind AND m.block = s.first_id >> %(bits)s)
+"""
+_MAKE_OWNER = "INSERT INTO lake_owner (owner_id) VALUES (%s) ON CONFLICT DO NOTHING"
+
 
 @dataclass(frozen=True)
 class Ids:
@@ -97,6 +105,10 @@ def marks(connection: Connection, table: Table) -> list[Mark]:
         return cursor.execute(_MARKS, [table.kind]).fetchall()
 
 
+def mark(connection: Connection, found: Sequence[Slice]) -> None:
+    connection.execute(_MARK, {"ids": [one.id for one in found], "bits": BLOCK_BITS})
+
+
 def forget(connection: Connection, seen: Sequence[Mark]) -> None:
     connection.execute("DELETE FROM lake_mark WHERE id = ANY(%s)", [[one for mark in seen for one in mark.ids]])
 
@@ -105,6 +117,19 @@ def end_of(connection: Connection, table: Table) -> int:
     """The last id that a slice has; slices follow each other without a gap."""
     row = connection.execute("SELECT max(last_id) FROM lake_slice WHERE kind = %s", [table.kind]).fetchone()
     return (row and row[0]) or 0
+
+
+def owner(connection: Connection) -> str | None:
+    row = connection.execute("SELECT owner_id FROM lake_owner").fetchone()
+    return row[0] if row else None
+
+
+def make_owner(connection: Connection, owner_id: str) -> str:
+    """This one, if there is none yet."""
+    connection.execute(_MAKE_OWNER, [owner_id])
+    made = owner(connection)
+    assert made is not None
+    return made
 
 
 def raise_watermark(connection: Connection, table: Table, until: int) -> None:

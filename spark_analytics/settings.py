@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from spark_analytics.errors import NoSecret
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -15,13 +17,29 @@ class Settings:
 
 
 def from_environment() -> Settings:
-    database = os.environ.get("DATABASE_URL") or "postgresql://broker@localhost/broker"
+    database = _given("DATABASE_URL") or "postgresql://broker@localhost/broker"
     return Settings(
         database_url=database,
-        reads_url=os.environ.get("ANALYTICS_DATABASE_URL") or database,
+        reads_url=_given("ANALYTICS_DATABASE_URL") or database,
         lake_url=(os.environ.get("LAKE_URL") or str(data_dir() / "lake")).rstrip("/"),
         payloads=os.environ.get("LAKE_PAYLOADS", "").lower() in ("1", "true", "yes", "on"),
     )
+
+
+def _given(name: str) -> str:
+    """NAME, or what the file that NAME_FILE names holds: the file wins, as everywhere in the broker."""
+    path = os.environ.get(f"{name}_FILE", "")
+    if not path:
+        return os.environ.get(name, "")
+    try:
+        held = Path(path).read_text().strip()
+    except OSError as error:
+        raise NoSecret(f"{name}_FILE: {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        held = ""
+    if not held:
+        raise NoSecret(f"{name}_FILE: {path} is empty or not text.")
+    return held
 
 
 def data_dir() -> Path:

@@ -75,3 +75,14 @@ class LakeMark(models.Model):
     class Meta:
         db_table = "lake_mark"
         indexes = [models.Index(fields=["kind", "block"], name="lake_mark_block")]
+
+
+class LakeOwner(models.Model):
+    """One row, made by the first export: the lake's file `_owner` has the same id."""
+
+    only = models.SmallIntegerField(primary_key=True, db_default=1)
+    owner_id = models.CharField(max_length=32)
+
+    class Meta:
+        db_table = "lake_owner"
+        constraints = [models.CheckConstraint(condition=Q(only=1), name="lake_owner_one")]

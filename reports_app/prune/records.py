@@ -3,6 +3,8 @@
 The oldest first, a batch in a statement; where a number of days is 0, they are kept.
 """
 
+from collections import Counter
+
 from django.conf import settings
 from django.db import connection
 
@@ -43,6 +45,10 @@ WITH held AS MATERIALIZED (
 DELETE FROM message_key key USING held WHERE key.channel_id = held.channel_id AND key.message_id = held.message_id
 """
 
+_COUNT = """
+SELECT count(*) FROM {table} WHERE {column} < now() - make_interval(days => %(days)s::int)
+"""
+
 
 def remove_operations() -> int:
     return _remove(_OPERATIONS, settings.OPERATION_RETENTION_DAYS)
@@ -58,6 +64,37 @@ def remove_alerts() -> int:
 
 def free_ids() -> int:
     return _remove(_KEYS, settings.ID_RETENTION_DAYS)
+
+
+REMOVES = {"id": free_ids, "operation": remove_operations, "admin log": remove_audit, "alert": remove_alerts}
+
+
+def remove_all() -> Counter[str]:
+    """Batch after batch, until one finds nothing."""
+    gone: Counter[str] = Counter()
+    for name, remove in REMOVES.items():
+        while count := remove():
+            gone[name] += count
+    return gone
+
+
+def count() -> Counter[str]:
+    """What `remove_all` would remove; nothing changes."""
+    counted = {
+        "id": _count("message_key", "pruned_at", settings.ID_RETENTION_DAYS),
+        "operation": _count("operation", "finished_at", settings.OPERATION_RETENTION_DAYS),
+        "admin log": _count("django_admin_log", "action_time", settings.AUDIT_RETENTION_DAYS),
+        "alert": _count("alert", "ended_at", settings.ALERT_RETENTION_DAYS),
+    }
+    return +Counter(counted)
+
+
+def _count(table: str, column: str, days: int) -> int:
+    if not days:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT.format(table=table, column=column), {"days": days})
+        return int(cursor.fetchone()[0])
 
 
 def _remove(statement: str, days: int) -> int:

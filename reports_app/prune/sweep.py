@@ -1,6 +1,7 @@
 """A sweep: channels take turns, a batch each, until nothing is left or the time is over; the next one goes on."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -52,6 +53,14 @@ class Swept:
     has_more: bool = False
 
 
+@dataclass(frozen=True)
+class Pruned:
+    """What went with its messages, and what no channel owns."""
+
+    gone: Tally
+    records: Counter[str]
+
+
 @dataclass
 class Walk:
     """Along one channel's rows; the place where it stops is kept in `column`."""
@@ -81,8 +90,7 @@ def sweep(*, seconds: float = SWEEP_SECONDS) -> Swept:
         if not is_ours:
             return Swept(Tally())
         deadline = time.monotonic() + seconds
-        removes = (records.free_ids, records.remove_operations, records.remove_audit, records.remove_alerts)
-        drained = [_drain(remove, deadline) for remove in removes]
+        drained = [_drain(remove, deadline) for remove in records.REMOVES.values()]
         swept = _take_turns(_walks(), deadline)
         return Swept(swept.gone, swept.has_more or not all(drained))
 
@@ -120,17 +128,18 @@ def count(channel: str | None = None) -> dict[str, Tally]:
     return counted
 
 
-def prune_all(channel: str | None = None) -> Tally:
-    """Everything that may go now, from the first message on."""
+def prune_all(channel: str | None = None) -> Pruned:
+    """Everything that may go now, from the first message on. What no channel owns goes where none is named."""
     gone = Tally()
     with only_one(PRUNE_LOCK, patience_seconds=SWEEP_SECONDS * 2) as is_ours:
         if not is_ours:
             raise PruningUnderWay
+        removed = records.remove_all() if channel is None else Counter()
         for walk in _walks():
             walk.after, walk.is_over = 0, channel not in (None, walk.channel)
             while not walk.is_over:
                 gone += _gently(walk)
-    return gone
+    return Pruned(gone, removed)
 
 
 def _gently(walk: Walk) -> Tally:

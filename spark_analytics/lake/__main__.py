@@ -3,6 +3,7 @@
 import argparse
 import sys
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -36,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument(
         "--to", dest="end", type=date.fromisoformat, metavar="DAY", help="default: all; today's rows may wait"
     )
-    prove.set_defaults(run=_verify)
+    prove.set_defaults(run=partial(_verify, prove))
     tell = commands.add_parser("status", help="how far it goes, and what waits")
     tell.set_defaults(run=_status)
     carry = commands.add_parser("pack", help="an archive of all libraries, for the machines of a Spark cluster")
@@ -51,8 +52,10 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _verify(options: argparse.Namespace, settings: Settings) -> int:
+def _verify(parser: argparse.ArgumentParser, options: argparse.Namespace, settings: Settings) -> int:
     """Rows of today that wait for their export fail it only if today was asked for."""
+    if options.end and options.start > options.end:
+        parser.error("--from is after --to")
     right = {Found.EQUAL} if options.end else {Found.EQUAL, Found.WAITING}
     tally = dict.fromkeys(Found, 0)
     for one in verify(open_session(), settings, options.start, options.end or date.max, now=datetime.now(UTC)):

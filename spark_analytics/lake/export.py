@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_analytics import manifest, snapshot, source
 from spark_analytics.errors import ReportError
-from spark_analytics.lake import plan, read, settled
+from spark_analytics.lake import lost, owner, plan, read, settled
 from spark_analytics.lake.checksum import in_spark
 from spark_analytics.lake.places import Lake, run_name, slice_name
 from spark_analytics.manifest import Ids, Mark, Measured, Slice
@@ -80,12 +80,22 @@ def export(spark: SparkSession, settings: Settings, *, everything: bool, now: da
     """What is closed, or everything there is; a table at a time."""
     with _alone(settings.database_url) as connection:
         run = Run(spark, settings, connection, run_name(now))
-        run.lake.remove_rubbish([one for table in TABLES for one in manifest.slices(connection, table)], now)
+        _look_after(run, now)
         work = _plan(run, everything=everything, now=now)
         settled.wait_for_writers(connection)
         settled.wait_for_replica(connection, settings.reads_url)
         for one in work:
             yield _do(run, one)
+
+
+def _look_after(run: Run, now: datetime) -> None:
+    """That it is our lake and whole, before anything is written or removed."""
+    live = [one for table in TABLES for one in manifest.slices(run.connection, table)]
+    listed = run.lake.listed()
+    owner.check(run.connection, run.lake, listed, live)
+    lost.mark(run.connection, run.lake, listed, live)
+    owner.sign(run.connection, run.lake)
+    run.lake.remove_rubbish(live, listed, now)
 
 
 @contextmanager

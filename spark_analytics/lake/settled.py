@@ -29,7 +29,7 @@ class StillWriting(ReportError):
 
 
 class ReplicaBehind(ReportError):
-    """The replica of ANALYTICS_DATABASE_URL is too far behind; the export gave up waiting for it."""
+    """The replica of ANALYTICS_DATABASE_URL is too far behind to read from; gave up waiting for it."""
 
 
 def wait_for_writers(connection: Connection) -> None:

@@ -1,15 +1,23 @@
 """`manage.py prune`: all of it now, or how much it would be."""
 
+from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
-from channels_app.models import Channel, Consumer, MessageKey
+from channels_app.models import Channel, Consumer, MessageKey, Operation
+from channels_app.models.operation import OperationStatus
 from reports_app.models import LakeSlice
+from reports_app.prune import records
 from scheduling_app.models import ScheduledStatus
+from tests.channels_app.messages import make_messages
 from tests.channels_app.registry import make_channel
-from tests.reports_app.lake import export, left, make_old, make_scheduled, rows_left
+from tests.reports_app.lake import export, left, make_old, make_scheduled, rows_left, run
 
 pytestmark = pytest.mark.django_db
 
@@ -47,3 +55,49 @@ def test_the_command_prunes_one_channel_or_all(channel: Channel, consumer: Consu
     assert left() == set()
     with pytest.raises(CommandError, match="no such channel"):
         call_command("prune", "--channel", "nobody")
+
+
+def make_records(channel: Channel) -> None:
+    """Of each kind three that are old, in more than a batch, and one that stays."""
+    long_ago, user = timezone.now() - timedelta(days=500), User.objects.create(username="anna")
+    make_messages(channel, "a", "b", "c", "kept")
+    run("UPDATE message_key SET pruned_at = %s WHERE message_id <> 'kept'", [long_ago])
+    Operation.objects.create(kind="replay", asked_by="anna", status=OperationStatus.RUNNING)
+    for _ in range(3):
+        done = {"status": OperationStatus.DONE, "finished_at": long_ago}
+        Operation.objects.create(kind="replay", asked_by="anna", **done)
+        LogEntry.objects.create(user=user, action_flag=ADDITION, object_repr="old")
+    LogEntry.objects.update(action_time=long_ago)
+    LogEntry.objects.create(user=user, action_flag=ADDITION, object_repr="new")
+
+
+def records_left() -> tuple[int, int, int]:
+    return MessageKey.objects.count(), Operation.objects.count(), LogEntry.objects.count()
+
+
+def test_the_command_counts_and_removes_what_no_channel_owns(
+    channel: Channel, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST", 2)
+    settings.OPERATION_RETENTION_DAYS = settings.AUDIT_RETENTION_DAYS = 30
+    make_records(channel)
+
+    said, of_one, done = StringIO(), StringIO(), StringIO()
+    call_command("prune", "--dry-run", stdout=said)
+    call_command("prune", "--dry-run", "--channel", "orders", stdout=of_one)
+    call_command("prune", "--channel", "orders", stdout=StringIO())
+    assert said.getvalue().splitlines()[1:] == ["no channel: 3 id rows, 3 operation rows, 3 admin log rows"]
+    assert "no channel" not in of_one.getvalue()
+    assert records_left() == (4, 4, 4)
+
+    call_command("prune", stdout=done)
+    assert "pruned 3 id rows, 3 operation rows, 3 admin log rows" in done.getvalue().splitlines()
+    assert records_left() == (1, 1, 1)
+
+
+def test_what_is_kept_for_good_is_not_counted(channel: Channel, settings: Any) -> None:
+    settings.ID_RETENTION_DAYS = settings.OPERATION_RETENTION_DAYS = settings.AUDIT_RETENTION_DAYS = 0
+    make_records(channel)
+    said = StringIO()
+    call_command("prune", "--dry-run", stdout=said)
+    assert "no channel" not in said.getvalue()

@@ -146,6 +146,13 @@ def test_a_history_that_was_never_exported_is_missing(
     assert f"{Message.objects.count() - 1} rows missing" in capsys.readouterr().out
 
 
+def test_days_that_end_before_they_begin_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["verify", "--from", "2026-12-01", "--to", "2026-11-01"])
+    assert refused.value.code == 2
+    assert "--from is after --to" in capsys.readouterr().err
+
+
 def test_roll_ups_are_written_beside_the_rows(
     spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,16 +1,18 @@
 """Prunes what is older than its channel's retentionDays, finished and proven in the lake; --dry-run only says how much.
+Without a channel also what no channel owns: operations, the admin's log, and ids that are free again.
 
 ./broker manage prune --dry-run --channel orders
 """
 
 import time
 from argparse import ArgumentParser
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from channels_app.models import Channel
-from reports_app.prune import sweep
+from reports_app.prune import records, sweep
 
 
 class Command(BaseCommand):
@@ -31,17 +33,24 @@ class Command(BaseCommand):
 
     def _say(self, channel: str | None) -> None:
         counted = sweep.count(channel)
+        of_nobody = records.count() if channel is None else Counter()
         for name, tally in counted.items():
             self.stdout.write(f"{name}: {tally}")
-        if not counted:
+        self._say_records("no channel: ", of_nobody)
+        if not counted and not of_nobody:
             self.stdout.write("nothing to prune: no retentionDays")
 
     def _prune(self, channel: str | None) -> None:
         began = time.monotonic()
         try:
-            gone = sweep.prune_all(channel)
+            pruned = sweep.prune_all(channel)
         except sweep.PruningUnderWay as error:
             raise CommandError(error.detail) from error
-        seconds = time.monotonic() - began
+        seconds, gone = time.monotonic() - began, pruned.gone
         self.stdout.write(f"pruned {gone}")
+        self._say_records("pruned ", pruned.records)
         self.stdout.write(f"{gone.total} rows in {seconds:.1f} s, {gone.total / max(seconds, 0.001):.0f} rows/s")
+
+    def _say_records(self, beginning: str, counted: Counter[str]) -> None:
+        if counted:
+            self.stdout.write(beginning + ", ".join(f"{count} {name} rows" for name, count in counted.items()))
