@@ -3,10 +3,10 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
@@ -16,6 +16,8 @@ from psycopg_pool import PoolTimeout
 from broker_project.api.exceptions import StorageAway
 from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.registry import Entry, registry
+
+Found = TypeVar("Found")
 
 log = structlog.get_logger(__name__)
 THREADS = 2
@@ -45,6 +47,15 @@ async def known_other(*key: Hashable, load: Callable[[], Any]) -> Any:
     """What another app keeps in the registry."""
     reliable, value = registry().at_hand(*key)
     return value if reliable else await in_thread(lambda: registry().other(*key, load=load))
+
+
+async def surely(look: Callable[[], Awaitable[Found | None]]) -> Found | None:
+    """What this process does not know yet, another may have made just now: nothing is missed without a second look."""
+    found = await look()
+    if found is not None:
+        return found
+    await in_thread(registry().refresh)
+    return await look()
 
 
 async def in_thread(ask: Callable[[], Any]) -> Any:

@@ -48,6 +48,7 @@ from channels_app.models.state import StateQuerySet
 from channels_app.pull import devices
 from channels_app.pull.index import start
 from channels_app.reasons import Reason
+from channels_app.registry import registry
 from channels_app.tombstones import refuse_pruned
 
 log = structlog.get_logger(__name__)
@@ -101,6 +102,7 @@ def delete(row: RegistryObject, *, condition: Condition) -> None:
         row.refresh_from_db(fields=["changed_at", "deleted_at"])
         if isinstance(row, Channel):
             Consumer.objects.filter(channel=row).live().update(deleted_at=row.deleted_at)
+    _know_at_once()
     transaction.on_commit(ring_bury)
     log.info("registry.deleted", kind=row._meta.model_name, id=row.public_id)
 
@@ -177,6 +179,7 @@ def _create(fresh: Object, values: Values, taken: type[BrokerError]) -> Object:
         if not isinstance(error.__cause__, UniqueViolation):
             raise
         raise taken from error
+    _know_at_once()
     log.info("registry.created", kind=fresh._meta.model_name, id=fresh.public_id)
     return fresh
 
@@ -196,9 +199,16 @@ def _change(row: Object, values: Values) -> Object:
             raise ChangedMeanwhile
         if isinstance(row, Consumer) and start.polls(row) != polled:
             start.change_over(row)
+    _know_at_once()
     row.refresh_from_db(fields=["changed_at"])
     log.info("registry.changed", kind=row._meta.model_name, id=row.public_id, fields=sorted(values))
     return row
+
+
+def _know_at_once() -> None:
+    """Who is answered by this process may use what it made with the next request; others hear of it by the version."""
+    # It is committed: that it cannot be looked at now is not the caller's trouble.
+    transaction.on_commit(registry().refresh, robust=True)
 
 
 def _apply(row: RegistryObject, values: Values) -> None:

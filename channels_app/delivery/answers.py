@@ -1,10 +1,18 @@
 """The answer of a consumer that speaks Dapr: its body says SUCCESS, RETRY or DROP, and a 404 is a DROP. Pure."""
 
 import json
+import re
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from channels_app.delivery.retry import Outcome
 from channels_app.reasons import Reason
+
+# So much of an answer is read; what is longer comes here cut off.
+ANSWER_BYTES = 64 * 1024
+_NAME = re.compile(r'(?:\A\s*\{|(?!\A)\s*,)\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+_decoder = json.JSONDecoder()
 
 
 def understood(outcome: Outcome, body: bytes) -> Outcome:
@@ -24,9 +32,23 @@ def understood(outcome: Outcome, body: bytes) -> Outcome:
 
 def _status(body: bytes) -> str:
     """Empty: nothing was said by Dapr's words."""
-    try:
-        answer = json.loads(body) if body else None
-    except (ValueError, RecursionError):
-        return ""
+    answer = _document(body)
     status = answer.get("status") if isinstance(answer, dict) else None
     return status if isinstance(status, str) else ""
+
+
+def _document(body: bytes) -> Any:
+    """None: it is not JSON."""
+    try:
+        return json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        return _before_the_cut(body) if len(body) > ANSWER_BYTES else None
+
+
+def _before_the_cut(body: bytes) -> dict[str, Any]:
+    """Of an object of which the end is missing: its members that came whole."""
+    text, at, members = body.decode("utf-8-sig", "replace"), 0, {}
+    with suppress(ValueError, RecursionError):
+        while name := _NAME.match(text, at):
+            members[json.loads(name[1])], at = _decoder.raw_decode(text, name.end())
+    return members

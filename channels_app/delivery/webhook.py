@@ -13,7 +13,7 @@ from yarl import URL
 import broker_project
 from broker_project.lib import webhooks
 from broker_project.lib.egress import Egress, EgressDenied
-from channels_app.delivery.answers import understood
+from channels_app.delivery.answers import ANSWER_BYTES, understood
 from channels_app.delivery.claim import Job
 from channels_app.delivery.connector import GuardedConnector
 from channels_app.delivery.lookups import LookUp, Lookups
@@ -23,7 +23,6 @@ from channels_app.models.channel import Answers
 from channels_app.reasons import Reason
 
 CONNECT_SECONDS = 10.0
-ANSWER_BYTES = 64 * 1024
 SNIPPET_BYTES = 1024
 USER_AGENT = f"message-broker/{broker_project.__version__}"
 

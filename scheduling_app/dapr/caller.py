@@ -102,6 +102,8 @@ def _found(token: str, app_id: str, namespace: str) -> Caller | None:
     is_open = DOOR in settings.OPEN_DOORS
     producer = _producer_with(token, app_id)
     if producer is not None and app_id in ("", producer.public_id):
+        # The row is there; this process may still believe for a second that there is none.
+        registry().refresh()
         entry = registry().producer(producer.public_id)
         return Caller(producer.public_id, namespace, entry) if entry else None
     if producer is not None and not is_open:

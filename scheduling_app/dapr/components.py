@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from channels_app import services
 from channels_app.errors import ChannelExists
-from channels_app.known import at_hand, in_thread, known, known_other
+from channels_app.known import at_hand, in_thread, known, known_other, surely
 from channels_app.models import Channel
 from channels_app.models.channel import Answers
 from channels_app.registry import Entry, registry
@@ -30,9 +30,14 @@ class Pubsub(NamedTuple):
 
 
 async def pubsub_named(name: str) -> Pubsub:
-    found = await known_other("dapr_component", name, load=lambda: _found(name)) if len(name) <= MAX_NAME else None
+    found = await surely(lambda: _known(name)) if len(name) <= MAX_NAME else None
     if found is None:
         raise PubsubNotFound(f"pubsub {name} is not found", pubsub=name)
+    return found
+
+
+async def _known(name: str) -> Pubsub | None:
+    found: Pubsub | None = await known_other("dapr_component", name, load=lambda: _found(name))
     return found
 
 
@@ -43,7 +48,7 @@ def pubsub_at_hand(name: str) -> Pubsub | None:
 
 async def channel_of(caller: Caller, channel_id: str, pubsub: Pubsub) -> Entry:
     """A topic's channel, made when missing if the component makes topics."""
-    found = await known("channel", channel_id)
+    found = await surely(lambda: known("channel", channel_id))
     if found is None and not pubsub.create_topics:
         raise PubsubForbidden(pubsub=pubsub.name, topic=topic_of(channel_id))
     channel = found or await in_thread(lambda: _made(channel_id))

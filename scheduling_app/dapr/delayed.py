@@ -13,6 +13,8 @@ WITH found AS MATERIALIZED (
     SELECT id, due_at, octet_length(payload) AS size FROM scheduled_message
     WHERE status = 100 AND dapr IS NOT NULL AND dapr ->> 'listing' = %(listing)s::text
       AND (%(producer)s::bigint IS NULL OR producer_id = %(producer)s::bigint)
+      AND (%(manager)s::boolean
+           OR EXISTS (SELECT 1 FROM channel c WHERE c.id = scheduled_message.channel_id AND c.answers = 'dapr'))
       AND (due_at, id) > (%(due)s::timestamptz, %(id)s::bigint)
     ORDER BY due_at, id LIMIT %(most)s::bigint + 1
 ), fits AS MATERIALIZED (
@@ -31,6 +33,8 @@ WITH found AS MATERIALIZED (
     SELECT id, due_at, octet_length(payload) AS size FROM scheduled_message
     WHERE status = 100 AND dapr IS NOT NULL AND dapr ->> 'listing' = %(listing)s::text
       AND (%(producer)s::bigint IS NULL OR producer_id = %(producer)s::bigint)
+      AND (%(manager)s::boolean
+           OR EXISTS (SELECT 1 FROM channel c WHERE c.id = scheduled_message.channel_id AND c.answers = 'dapr'))
     ORDER BY due_at, id LIMIT %(most)s::bigint FOR UPDATE SKIP LOCKED
 ), fits AS MATERIALIZED (
     SELECT id FROM (
@@ -57,14 +61,16 @@ class Delayed(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Its name, and whose messages are shown of it; None: everybody's."""
+    """Its name, and whose messages are shown of it; None: everybody's. Who is no manager sees Dapr's channels only."""
 
     name: str
     producer_id: int | None
+    is_manager: bool
 
     @property
     def values(self) -> dict[str, Any]:
-        return {"listing": self.name, "producer": self.producer_id, "bytes": MOST_BYTES}
+        asked = {"listing": self.name, "producer": self.producer_id, "manager": self.is_manager}
+        return {**asked, "bytes": MOST_BYTES}
 
 
 class After(NamedTuple):

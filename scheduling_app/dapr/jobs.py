@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from channels_app.delivery.accept import Incoming, new_message_ids
-from channels_app.known import in_thread, known
+from channels_app.known import in_thread, known, surely
 from channels_app.registry import Entry
 from scheduling_app.accept import Later
 from scheduling_app.dapr import job_rows
@@ -81,7 +81,9 @@ async def delete(caller: Caller, name: str) -> None:
 
 
 async def _channel(caller: Caller) -> Entry | None:
-    return await known("channel", jobs_channel_id(caller))
+    """Another process may have made it a moment ago, for its first job."""
+    channel_id = jobs_channel_id(caller)
+    return await surely(lambda: known("channel", channel_id))
 
 
 def _shot(caller: Caller, channel: Entry, name: str, job: JobIn, plan: Once) -> Shot:

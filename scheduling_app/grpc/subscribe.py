@@ -23,6 +23,8 @@ from scheduling_app.grpc.subscriber import Subscriber
 
 log = structlog.get_logger(__name__)
 
+# So long a stream may hold its place without saying what it is for.
+INITIAL_SECONDS = 30.0
 # So long a subscriber may still answer for what it has when the server stops.
 DRAIN_SECONDS = 5.0
 _OPENED = SubscribeTopicEventsResponseAlpha1(initial_response=SubscribeTopicEventsResponseInitialAlpha1())
@@ -95,7 +97,11 @@ class Subscriptions(NamedTuple):
 
 
 async def _initial(context: grpc.aio.ServicerContext) -> SubscribeTopicEventsRequestInitialAlpha1:
-    first = await context.read()
+    try:
+        async with asyncio.timeout(INITIAL_SECONDS):
+            first = await context.read()
+    except TimeoutError:
+        raise NoInitialRequest from None
     if first is grpc.aio.EOF or not first.HasField("initial_request"):
         raise NoInitialRequest
     return first.initial_request

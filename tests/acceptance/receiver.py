@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -26,6 +26,7 @@ class Receiver:
     deliveries: list[Delivery] = field(default_factory=list)
     answer: Callable[[Delivery], int] = lambda _delivery: 200
     headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b"heard"
 
     def of(self, message_id: str) -> list[Delivery]:
         return [delivery for delivery in list(self.deliveries) if delivery.message_id == message_id]
@@ -44,10 +45,12 @@ def receiving() -> Iterator[Receiver]:
             delivery = Delivery(time.time(), self.path, named, body)
             receiver.deliveries.append(delivery)
             self.send_response(receiver.answer(delivery))
-            for name, value in {**receiver.headers, "Content-Length": "5"}.items():
+            for name, value in {**receiver.headers, "Content-Length": str(len(receiver.body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(b"heard")
+            # A long answer is not heard to its end.
+            with suppress(ConnectionError):
+                self.wfile.write(receiver.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""

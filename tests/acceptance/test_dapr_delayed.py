@@ -121,6 +121,31 @@ def test_a_producer_sees_its_own_and_a_stranger_nothing(web: httpx.Client) -> No
         assert App(web, "five", "wrong").call(call, path).status_code == 401
 
 
+def test_an_open_door_shows_and_hands_over_only_what_is_of_daprs_channels(web: httpx.Client, broker: Broker) -> None:
+    web.put("/channel/private", json={})
+    manager = App(web, "ten")
+    delay(manager, "private", 1, hours=1)
+    delay(manager, "public", 2, hours=2)
+    stranger = App(broker.serve(OPEN_DOORS="dapr"), "anybody")
+    del stranger.headers["dapr-api-token"]
+
+    assert numbers(listed(stranger, "ten-delayed")) == [2]
+    assert numbers(take(stranger, "ten-delayed").json()["result"]) == [2]
+    assert numbers(listed(App(stranger.web, ""), "ten-delayed")) == [1]
+    assert numbers(take(App(stranger.web, ""), "ten-delayed").json()["result"]) == [1]
+
+
+def test_a_producer_without_a_key_takes_nothing_from_a_channel_that_is_none_of_daprs(web: httpx.Client) -> None:
+    web.put("/producer/eleven", json={"token": "eleventh"})
+    web.put("/channel/ledger", json={})
+    delay(App(web, "eleven"), "ledger", 1, hours=1)
+
+    own = App(web, "eleven", "eleventh")
+    assert listed(own, "eleven-delayed") == []
+    assert take(own, "eleven-delayed").json() == {"result": []}
+    assert numbers(listed(App(web, "eleven"), "eleven-delayed")) == [1]
+
+
 def test_large_ones_come_in_pages_of_a_few_megabytes(web: httpx.Client) -> None:
     app = App(web, "six")
     for _ in range(12):

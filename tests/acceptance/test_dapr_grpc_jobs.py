@@ -7,6 +7,8 @@ import grpc
 import pytest
 from dapr.clients.exceptions import DaprGrpcError
 from dapr.clients.grpc._jobs import ConstantFailurePolicy, DropFailurePolicy, Job
+from dapr.proto.runtime.v1 import jobs_pb2, pubsub_pb2
+from dapr.proto.runtime.v1.dapr_pb2_grpc import DaprStub
 from google.protobuf.any_pb2 import Any as GrpcAny
 from google.protobuf.wrappers_pb2 import StringValue
 
@@ -69,6 +71,36 @@ def test_a_job_is_shown_as_it_was_asked_for_until_it_is_deleted(door: Door, job:
         with pytest.raises(DaprGrpcError) as error:
             client.delete_job(job.name)
         assert error.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+ALPHA = pytest.mark.parametrize("suffix", ["", "Alpha1"])
+
+
+@ALPHA
+def test_a_job_is_scheduled_shown_and_deleted_under_both_names_of_a_call(door: Door, suffix: str) -> None:
+    told = [("dapr-api-token", door.key), ("dapr-app-id", new_app())]
+    job = jobs_pb2.Job(name="backup", due_time="1h", data=packed("x"))
+    with grpc.insecure_channel(door.address) as channel:
+        stub = DaprStub(channel)
+        schedule, get, delete = (getattr(stub, f"{verb}Job{suffix}") for verb in ("Schedule", "Get", "Delete"))
+        schedule(jobs_pb2.ScheduleJobRequest(job=job), metadata=told)
+        assert get(jobs_pb2.GetJobRequest(name="backup"), metadata=told).job == job
+        delete(jobs_pb2.DeleteJobRequest(name="backup"), metadata=told)
+        with pytest.raises(grpc.RpcError) as error:
+            get(jobs_pb2.GetJobRequest(name="backup"), metadata=told)
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+@ALPHA
+def test_events_are_published_together_under_both_names_of_the_call(door: Door, suffix: str) -> None:
+    app = new_app()
+    entry = pubsub_pb2.BulkPublishRequestEntry(entry_id="1", event=b"hello", content_type="text/plain")
+    request = pubsub_pb2.BulkPublishRequest(pubsub_name="pubsub", topic=app, entries=[entry])
+    with door.subscribed(app) as subscription, grpc.insecure_channel(door.address) as channel:
+        publish = getattr(DaprStub(channel), f"BulkPublishEvent{suffix}")
+        answer = publish(request, metadata=[("dapr-api-token", door.key), ("dapr-app-id", app)])
+        [event] = received(subscription)
+    assert (list(answer.failedEntries), event.raw_data()) == ([], b"hello")
 
 
 def test_a_job_of_one_name_is_replaced_only_where_that_is_asked_for(door: Door) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -76,6 +77,37 @@ def test_many_are_published_at_once_and_delivered(running: Installation, key: st
         answer = client.publish_events("pubsub", "parcels", entries, data_content_type="text/plain")
     assert not answer.failed_entries
     wait_until(lambda: {entry.event for entry in entries} <= {str(data) for data in data_heard(running)}, SECONDS)
+
+
+def in_seconds(seconds: int) -> datetime:
+    """Whole seconds, as the receiver does not tell microseconds."""
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 1)
+
+
+def times_heard(running: Installation, channel: str) -> list[datetime]:
+    found = httpx.get(f"http://127.0.0.1:{running.port + 2}/").json()
+    return [datetime.fromisoformat(delivery["received_at"]) for delivery in found if delivery["channel"] == channel]
+
+
+def test_an_event_for_later_is_delivered_when_it_is_due(running: Installation, key: str) -> None:
+    listen(running, key, "invoices")
+    due = in_seconds(3)
+    with sdk(running, key) as client:
+        client.publish_event("delayed", "invoices", "an invoice", {"scheduledSendTime": due.isoformat()})
+    wait_until(lambda: "an invoice" in data_heard(running), SECONDS)
+    assert [at >= due for at in times_heard(running, "invoices")] == [True]
+
+
+def test_many_for_later_are_delivered_when_they_are_due(running: Installation, key: str) -> None:
+    listen(running, key, "reminders")
+    due = in_seconds(3)
+    texts = [f"reminder {n}" for n in range(10)]
+    with sdk(running, key) as client:
+        asked = {"scheduledSendTime": due.isoformat()}
+        answer = client.publish_events("delayed", "reminders", texts, asked, data_content_type="text/plain")
+    assert not answer.failed_entries
+    wait_until(lambda: set(texts) <= {str(data) for data in data_heard(running)}, SECONDS)
+    assert [at >= due for at in times_heard(running, "reminders")] == [True] * 10
 
 
 def test_a_job_is_scheduled_and_runs(running: Installation, key: str) -> None:

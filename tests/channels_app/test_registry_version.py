@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.test import Client
 
 from channels_app.models import ApiKey, Channel, RegistryVersion
-from channels_app.registry import Registry
-from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from channels_app.registry import Entry, Registry, registry
+from tests.channels_app.registry import make_channel, make_consumer, make_producer, put
 
 pytestmark = pytest.mark.django_db
 
@@ -98,3 +99,47 @@ def test_a_row_read_before_a_change_is_not_kept_after_it() -> None:
 
     assert known._known("slow", load_while_another_thread_sees_a_change) == "old"
     assert known._known("slow", lambda: Channel.objects.get().token) == "new"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("path", "look"),
+    [
+        ("/channel/orders", lambda _: registry().channel("orders")),
+        ("/producer/shop", lambda _: registry().producer("shop")),
+        ("/channel/parent/consumer/billing", lambda channel: registry().consumer(channel.pk, "billing")),
+    ],
+)
+def test_the_process_that_acts_knows_of_it_at_once(
+    path: str, look: Callable[[Channel], Entry | None], api: Client, settings: Any
+) -> None:
+    settings.REGISTRY_MAX_AGE_SECONDS = 3600
+    parent, kind = make_channel("parent"), {"type": "pull"} if "consumer" in path else {}
+    assert look(parent) is None
+
+    put(api, path, {"token": "old", **kind})
+    first = look(parent)
+    assert first
+    assert first.opened_by("old")
+
+    put(api, path, {"token": "new"}, if_match="*")
+    changed = look(parent)
+    assert changed
+    assert changed.opened_by("new")
+
+    assert api.delete(path, headers={"If-Match": "*"}).status_code == 204
+    assert look(parent) is None
+
+    put(api, path, {"token": "new", **kind})
+    second = look(parent)
+    assert second
+    assert second.row_id != first.row_id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_undone_is_not_known(settings: Any) -> None:
+    settings.REGISTRY_MAX_AGE_SECONDS = 3600
+    with transaction.atomic():
+        make_channel()
+        transaction.set_rollback(True)
+    assert registry().channel("orders") is None

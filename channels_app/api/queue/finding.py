@@ -1,6 +1,5 @@
 """Which queue and which subscriber are meant. What this process does not know yet, another may have made just now."""
 
-from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import psycopg
@@ -12,7 +11,7 @@ from broker_project.api.exceptions import StorageAway
 from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.api.queue import registering
 from channels_app.api.queue.errors import NotASubscriber, NotRegistered, SeveralQueues, UnknownQueue
-from channels_app.known import in_thread, known, known_consumer
+from channels_app.known import in_thread, known, known_consumer, surely
 from channels_app.models.consumer import PullMode
 from channels_app.registry import Entry
 
@@ -32,7 +31,7 @@ class Subscriber(NamedTuple):
 
 
 async def queue_named(name: str) -> Entry:
-    found = await _surely(lambda: known("channel", name))
+    found = await surely(lambda: known("channel", name))
     if found is None:
         raise UnknownQueue
     return found
@@ -41,7 +40,7 @@ async def queue_named(name: str) -> Entry:
 async def producer() -> Entry:
     """Made when it is missed for the first time."""
     while True:
-        found = await _surely(lambda: known("producer", registering.PRODUCER))
+        found = await surely(lambda: known("producer", registering.PRODUCER))
         if found is not None:
             return found
         await in_thread(registering.make_producer)
@@ -52,20 +51,12 @@ async def subscriber_named(subscriber_id: str, queue_name: str | None) -> Subscr
     if queue_name is None:
         return await _only(subscriber_id)
     queue = await queue_named(queue_name)
-    found = await _surely(lambda: known_consumer(queue.row_id, subscriber_id))
+    found = await surely(lambda: known_consumer(queue.row_id, subscriber_id))
     if found is None:
         raise NotRegistered
     if found.mode != PullMode.INDEX:
         raise NotASubscriber
     return Subscriber(found.row_id, queue_name)
-
-
-async def _surely(look: Callable[[], Awaitable[Entry | None]]) -> Entry | None:
-    found = await look()
-    if found is not None:
-        return found
-    await in_thread(registering.refresh)
-    return await look()
 
 
 async def _only(subscriber_id: str) -> Subscriber:

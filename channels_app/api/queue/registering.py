@@ -52,11 +52,6 @@ def make_producer() -> None:
     registry().refresh()
 
 
-def refresh() -> None:
-    """What was made by another process a moment ago is known from now on."""
-    registry().refresh()
-
-
 def _values(shape: RegistryIn, *, id_name: str) -> dict[str, Any]:
     """The registry's own checks; what they refuse is told under this door's names."""
     names = {**NAMES, "id": id_name}

@@ -1,6 +1,7 @@
 """What an application has delayed: GET /v1.0/delayed/{app-id}-delayed, and POST …/take, which hands it over for good.
 
-Whoever has an API key sees every listing; a producer sees its own messages only.
+Whoever has an API key sees every listing; a producer sees its own messages only; an open door shows everybody's.
+Without a key all of it is of channels with answers: dapr: this door opens no others.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from channels_app.api.pull.shapes import moment_shown
 from scheduling_app.api.dapr.head import caller_behind, head_of
 from scheduling_app.api.dapr.reply import door_refusal
 from scheduling_app.dapr import delayed
+from scheduling_app.dapr.caller import DOOR
 from scheduling_app.dapr.delayed import After, Delayed, Listing, Page
 from scheduling_app.dapr.errors import DaprError
 
@@ -86,11 +88,12 @@ async def take(request: Request) -> Reply:
 
 async def _listing(request: Request, path: re.Pattern[str]) -> Listing:
     name, head = path.fullmatch(request.path)[1], head_of(request.headers)  # type: ignore[index]
-    is_manager = "dapr" in settings.OPEN_DOORS or await key_opens(head.token)
-    producer_id = None if is_manager else (await caller_behind(request, head)).producer.row_id
+    is_manager = await key_opens(head.token)
+    sees_all = is_manager or DOOR in settings.OPEN_DOORS
+    producer_id = None if sees_all else (await caller_behind(request, head)).producer.row_id
     if not name.endswith("-delayed") or "\x00" in name:
         raise UnknownListing
-    return Listing(name, producer_id)
+    return Listing(name, producer_id, is_manager)
 
 
 def _asked(query: bytes) -> dict[str, str]:

@@ -19,7 +19,7 @@ from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
 from channels_app.api.keys import key_opens
 from channels_app.api.pacing import Throttled, pace
-from channels_app.known import known, known_consumer
+from channels_app.known import known, known_consumer, surely
 from channels_app.models.consumer import PullMode
 from channels_app.registry import Entry
 from scheduling_app.api.querator import shapes
@@ -69,10 +69,17 @@ def read(request: Request, shape: Shape) -> dict[str, Any]:
 
 async def find(asked: dict[str, Any]) -> Found:
     name = check_name("queue name", asked.get("queue_name", ""))
+    found = await surely(lambda: _known(name))
+    if found is None:
+        raise UnknownQueue(name)
+    return found
+
+
+async def _known(name: str) -> Found | None:
     channel = await known("channel", channel_id(name))
     consumer = await known_consumer(channel.row_id, CONSUMER) if channel else None
     if channel is None or consumer is None or consumer.mode != PullMode.LEASE:
-        raise UnknownQueue(name)
+        return None
     return Found(name, channel, consumer)
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from channels_app.delivery.answers import understood
+from channels_app.delivery.answers import ANSWER_BYTES, understood
 from channels_app.delivery.retry import Outcome, Policy, Verdict, decide
 from channels_app.reasons import Reason
 
 POLICY = Policy(3, 1.0, 2.0, 30.0, "none", frozenset())
 DELIVERED, AGAIN = Verdict(delivered=True), Verdict(wait_seconds=1.0, failures=1)
 DROPPED = Verdict(dead=True, failures=1)
+LONG = b"x" * ANSWER_BYTES
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,16 @@ DROPPED = Verdict(dead=True, failures=1)
         (200, b'{"status": "RETRY"}', AGAIN, Reason.NACKED),
         (201, b'{"status": "WHAT"}', AGAIN, Reason.NACKED),
         (200, b'{"status": "DROP"}', DROPPED, Reason.NACKED),
+        # Cut off, as it is read no further.
+        (200, b'{"status": "RETRY", "trace": "' + LONG, AGAIN, Reason.NACKED),
+        (200, b'\xef\xbb\xbf {"of": {"status": "DROP"}, "status" : "RETRY", "trace": [' + LONG, AGAIN, Reason.NACKED),
+        (200, b'{"status": "DROP", "\\"": "\\u20ac", "trace": "' + LONG + b"\xe2\x82", DROPPED, Reason.NACKED),
+        (200, b'{"status": "SUCCESS", "trace": "' + LONG, DELIVERED, None),
+        (200, b'{"of": {"status": "RETRY", "trace": "' + LONG, DELIVERED, None),
+        (200, b'[{"status": "RETRY", "trace": "' + LONG, DELIVERED, None),
+        (200, b'{"trace": "' + LONG + b'", "status": "RETRY"}', AGAIN, Reason.NACKED),
+        # Not cut off, and no JSON.
+        (200, b'{"status": "RETRY", ', DELIVERED, None),
         (404, b"", DROPPED, Reason.HTTP_4XX),
         (400, b'{"status": "SUCCESS"}', AGAIN, Reason.HTTP_4XX),
         (503, b'{"status": "DROP"}', AGAIN, Reason.HTTP_5XX),

@@ -19,6 +19,12 @@ def called(token: str, app_id: str = "") -> Caller:
     return asyncio.run(caller_of(token, app_id, ""))
 
 
+def made_elsewhere(public_id: str, token: str) -> Producer:
+    """By no act of this process, which would know of it."""
+    row: Producer = Producer.objects.create(public_id=public_id, name=public_id, token=token)
+    return row
+
+
 def test_a_producers_token_is_that_producer() -> None:
     shop = make_producer("shop", token="sell")
     assert (called("sell").app_id, called("sell").producer.row_id) == ("shop", shop.pk)
@@ -74,9 +80,16 @@ def test_a_producer_is_made_for_the_first_thing_that_is_stored(api_key: str) -> 
 def test_what_another_process_stored_a_moment_ago_is_looked_for_by_its_producer(api_key: str) -> None:
     till = called(api_key, "till")
     assert asyncio.run(looking(till)) == till
-    made = make_producer("till", token="sell")
+    made = made_elsewhere("till", token="sell")
     assert not called(api_key, "till").has_stored
     assert asyncio.run(looking(till)).producer.row_id == made.pk
+
+
+def test_a_producer_that_was_made_elsewhere_a_moment_ago_is_let_in(api_key: str, settings: Any) -> None:
+    settings.REGISTRY_MAX_AGE_SECONDS = 3600
+    assert not called(api_key, "till").has_stored
+    made = made_elsewhere("till", token="sell")
+    assert called("sell").producer.row_id == made.pk
 
 
 def test_a_wrong_token_is_not_remembered() -> None:

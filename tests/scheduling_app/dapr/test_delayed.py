@@ -16,7 +16,7 @@ from tests.scheduling_app.later import make_scheduled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LISTING = Listing("shop-delayed", None)
+LISTING = Listing("shop-delayed", None, is_manager=True)
 
 
 def make(count: int, listing: str = "shop-delayed") -> None:
@@ -38,10 +38,12 @@ def test_takers_at_once_share_and_each_message_is_handed_over_once() -> None:
     assert set(ScheduledMessage.objects.filter(status=102).values_list("reason", flat=True)) == {"taken"}
 
 
-def test_a_listing_is_read_along_its_index() -> None:
+@pytest.mark.parametrize("is_manager", [True, False])
+def test_a_listing_is_read_along_its_index(is_manager: bool) -> None:
     make(200)
     make(200, "bank-delayed")
-    values = {**LISTING.values, "due": datetime(1970, 1, 1, tzinfo=UTC), "id": 0, "most": 10}
+    listing = LISTING._replace(is_manager=is_manager)
+    values = {**listing.values, "due": datetime(1970, 1, 1, tzinfo=UTC), "id": 0, "most": 10}
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scheduled_message")
         cursor.execute(f"EXPLAIN {delayed._PAGE}", values)
