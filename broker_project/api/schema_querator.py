@@ -159,7 +159,8 @@ def _complete() -> dict[str, Any]:
 
 
 def _retry() -> dict[str, Any]:
-    item = {**object_of({"id": WORD, "retry_at": MOMENT, "dead": FLAG}), "additionalProperties": False}
+    at = {**MOMENT, "description": "Not before then; a time before the item expires."}
+    item = {**object_of({"id": WORD, "retry_at": at, "dead": FLAG}), "additionalProperties": False}
     fields = {**OF_PARTITION, "items": {"type": ["array", "null"], "items": item}}
     return _call("querator.retry", "Leased items again, later, or never", fields, DONE, {**NO_QUEUE, **STALE})
 

@@ -11,12 +11,18 @@ from psycopg_pool import PoolTimeout
 
 from channels_app.api.authentication import ApiKeyAuthentication
 from channels_app.known import asked_by
+from channels_app.models.api_key import hash_key
 from channels_app.registry import registry
 
 log = structlog.get_logger(__name__)
 
 
 async def key_opens(text: str) -> bool:
+    """One that is at hand opens at once: it does not stand in line with guesses."""
+    reliable, key_id = registry().at_hand("api_key", hash_key(text))
+    if reliable and key_id is not None:
+        note_use(key_id)
+        return True
     return bool(text) and await looked_up(lambda: _opens(text))
 
 

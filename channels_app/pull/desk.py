@@ -55,6 +55,11 @@ class Desk:
         self._servers: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Nobody waits here any more."""
+        return self._is_closed
+
     async def ask(self, ask: Ask, *, wait_seconds: float, gone: asyncio.Event) -> list[Leased]:
         """Jobs as soon as there are any; none when the wait is over, the client has left, or the desk closes."""
         waiter = Waiter(ask, until=asyncio.get_running_loop().time() + wait_seconds)

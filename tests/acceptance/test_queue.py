@@ -1,6 +1,7 @@
 """The polled queue on a running broker: each of its processes, with each way to go wrong."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -158,16 +159,33 @@ def test_a_queue_has_the_limits_of_its_channel(engine: Engine) -> None:
 
 def test_a_queue_that_was_deleted_is_gone_and_its_name_is_free(engine: Engine, queue: Queue) -> None:
     queue.publish()
-    path = f"/channel/{queue.name}"
-    assert engine.web.delete(path, headers={"If-Match": engine.web.get(path).headers["ETag"]}).status_code == 204
+    delete(engine, queue)
 
-    # What a process knows of the registry may be a second old.
-    wait_until(lambda: queue.poll().status_code == 404, 10)
+    assert refused(queue.poll(), 404)
     assert refused(queue.publish(), 404)
     assert refused(queue.register("sub-2"), 404)
     assert queue.create().status_code == 200
     assert queue.register().status_code == 200
-    wait_until(lambda: queue.publish().json().get("id") == 1, 10)
+    assert queue.publish().json()["id"] == 1
+
+
+def delete(engine: Engine, queue: Queue) -> None:
+    path = f"/channel/{queue.name}"
+    assert engine.web.delete(path, headers={"If-Match": engine.web.get(path).headers["ETag"]}).status_code == 204
+
+
+def test_what_one_server_deletes_and_makes_again_is_known_to_the_other_at_once(engine: Engine, queue: Queue) -> None:
+    beside = Queue(engine.broker.serve(), queue.name)
+    acts: list[Callable[[], httpx.Response]] = [beside.publish, beside.poll, lambda: beside.ack(1)]
+    for act in acts:
+        for known in acts:
+            assert known().status_code == 200
+        delete(engine, queue)
+        assert (queue.create().status_code, queue.register().status_code) == (200, 200)
+        queue.publish()
+        queue.poll()
+
+        assert act().status_code == 200
 
 
 def test_what_one_server_makes_is_known_to_the_other_at_once(engine: Engine) -> None:

@@ -19,7 +19,8 @@ from channels_app.api.queue.messages import message_shown
 from channels_app.delivery.accept import Incoming, new_message_ids
 from channels_app.delivery.accept_now import store_and_fan_out
 from channels_app.doorbell import ring_work
-from channels_app.registry import Entry
+from channels_app.known import in_thread
+from channels_app.registry import Entry, registry
 
 PATH = re.compile("/v1/publish")
 
@@ -54,9 +55,21 @@ async def stop_door() -> None:
 async def publish(gauges: Gauges, request: Request) -> Reply:
     await admit(request)
     queue_name, value = message_in(text_of(request))
+    index = await _placed(gauges, queue_name, value)
+    if index is None:
+        # Deleted since this process looked; another may have made it again.
+        await in_thread(registry().refresh)
+        index = await _placed(gauges, queue_name, value)
+    if index is None:
+        raise UnknownQueue
+    return Reply(200, message_shown(index, queue_name, value))
+
+
+async def _placed(gauges: Gauges, queue_name: str, value: bytes) -> int | None:
+    """None: nothing was stored, the queue is gone."""
     queue, publisher = await queue_named(queue_name), await producer()
     await gauges.check(queue, publisher, 1)
-    index = await _commits.submit(
+    return await _commits.submit(
         Incoming(
             channel_id=queue.row_id,
             producer_id=publisher.row_id,
@@ -68,9 +81,6 @@ async def publish(gauges: Gauges, request: Request) -> Reply:
             partition=gauges.partition(queue),
         )
     )
-    if index is None:
-        raise UnknownQueue
-    return Reply(200, message_shown(index, queue_name, value))
 
 
 def routes(gauges: Gauges) -> tuple[Route, ...]:

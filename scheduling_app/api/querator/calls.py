@@ -120,7 +120,7 @@ async def stats_of(request: Request) -> Reply:
         return queue, stats.stats(queue)
 
     queue, found = await in_a_thread(look)
-    waiting = waiting_for(queue.consumer.pk)
+    waiting = waiting_for(queue.name)
     logical = {
         "produce_waiting": 0,
         "lease_waiting": waiting,

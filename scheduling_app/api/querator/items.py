@@ -23,7 +23,7 @@ ITEM = Shape(
     reference=shapes.text,
     enqueue_at=shapes.moment,
     bytes=shapes.raw,
-    utf8=shapes.text,
+    utf8=shapes.characters,
 )
 _HEADERS = {"encoding": "X-Querator-Encoding", "kind": "X-Querator-Kind", "reference": "X-Querator-Reference"}
 _SOURCE = "X-Querator-Source-ID"

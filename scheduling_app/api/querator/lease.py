@@ -1,5 +1,11 @@
 """POST /v1/queue.lease: items for one client, at once or as soon as there are any, until the request's time is over."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
 from broker_project.api.frame import Request
 from broker_project.api.reply import Reply
 from broker_project.lib.errors import BrokerError
@@ -15,8 +21,10 @@ from scheduling_app.querator.errors import DuplicateClient, InvalidOption, Nothi
 MOST_ITEMS, MAX_CLIENT_ID = 1_000, 255
 MOST_BYTES = 8 * 1024 * 1024
 SHAPE = Shape(queue_name=shapes.text, batch_size=shapes.number, client_id=shapes.text, request_timeout=shapes.text)
-# Consumers and clients that wait at this process's desk.
-_waiting: set[tuple[int, str]] = set()
+# Who waits looks so often whether the queue is still there.
+WAIT_SECONDS = 20.0
+# Queues, by name, and clients that wait at this process's desk.
+_waiting: set[tuple[str, str]] = set()
 
 
 async def lease(request: Request) -> Reply:
@@ -25,24 +33,59 @@ async def lease(request: Request) -> Reply:
     queue = await find(asked)
     client = _client_id(asked.get("client_id", ""))
     size = _batch_size(asked.get("batch_size", 0))
-    seconds = request_timeout(asked)
-    place = queue.consumer.row_id, client
-    if place in _waiting:
-        raise DuplicateClient
-    _waiting.add(place)
-    try:
-        jobs = await desk().ask(_ask(queue, client, size), wait_seconds=seconds, gone=request.gone)
-    finally:
-        _waiting.discard(place)
-    await _check_again(queue, asked, jobs)
+    wait = _Wait(asyncio.get_running_loop().time() + request_timeout(asked), request.gone)
+    with _waits(queue.name, client):
+        jobs = await _leased(queue, asked, client, size, wait)
     if not jobs:
         raise NothingCame
     shown = [leased_shown(job) for job in jobs]
     return answer({"queue_name": queue.name, "partition": jobs[0].partition, "items": shown})
 
 
-def waiting_for(consumer_id: int) -> int:
-    return sum(1 for found, _ in _waiting if found == consumer_id)
+def waiting_for(queue_name: str) -> int:
+    return sum(1 for name, _ in _waiting if name == queue_name)
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """Until a time of the event loop, or until the client has left or the desk closes."""
+
+    until: float
+    gone: asyncio.Event
+
+    @property
+    def seconds_left(self) -> float:
+        return self.until - asyncio.get_running_loop().time()
+
+    @property
+    def is_over(self) -> bool:
+        return self.gone.is_set() or desk().is_closed or self.seconds_left <= 0
+
+
+@contextmanager
+def _waits(queue_name: str, client: str) -> Iterator[None]:
+    place = queue_name, client
+    if place in _waiting:
+        raise DuplicateClient
+    _waiting.add(place)
+    try:
+        yield
+    finally:
+        _waiting.discard(place)
+
+
+async def _leased(queue: Found, asked: dict[str, Any], client: str, size: int, wait: _Wait) -> list[Leased]:
+    """One that was deleted ends the wait and hands out nothing; if it was made again, the new one is waited for."""
+    while True:
+        seconds = min(WAIT_SECONDS, wait.seconds_left)
+        jobs = await desk().ask(_ask(queue, client, size), wait_seconds=seconds, gone=wait.gone)
+        found = await _found_again(asked, jobs)
+        is_same = found.consumer.row_id == queue.consumer.row_id
+        if is_same and (jobs or wait.is_over):
+            return jobs
+        if not is_same:
+            await desk().give_back(jobs)
+        queue = found
 
 
 def _ask(queue: Found, client: str, size: int) -> Ask:
@@ -52,12 +95,9 @@ def _ask(queue: Found, client: str, size: int) -> Ask:
     )
 
 
-async def _check_again(queue: Found, asked: dict[str, str], jobs: list[Leased]) -> None:
-    """A queue that was deleted during the wait hands out nothing."""
+async def _found_again(asked: dict[str, Any], jobs: list[Leased]) -> Found:
     try:
-        found = await find(asked)
-        if found.consumer.row_id != queue.consumer.row_id:
-            raise NothingCame
+        return await find(asked)
     except BrokerError:
         await desk().give_back(jobs)
         raise

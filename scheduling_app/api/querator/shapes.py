@@ -53,6 +53,13 @@ def text(name: str, value: Any) -> str:
     return value
 
 
+def characters(name: str, value: Any) -> str:
+    """What is kept as bytes: there a NUL is one like any other."""
+    if not isinstance(value, str) or _SURROGATE.search(value):
+        raise UnreadableContent(f"'{name}' is not a text, or has half a surrogate pair")
+    return value
+
+
 def number(name: str, value: Any) -> int:
     """32 bits; as its JSON has it, also as a text."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,12 @@ from asgiref.typing import ASGI3Application
 
 from broker_project.api.door_pool import close_door_pool, door_pool, open_door_pool
 from broker_project.api.frame import Frame
+from broker_project.lib.conditions import Condition
 from broker_project.lib.prepared import fetch
+from channels_app import services
 from channels_app.api.pull.waiting import desk
+from channels_app.models import Channel
+from scheduling_app.api.querator.lease import waiting_for
 from scheduling_app.api.querator.routes import ROUTES
 
 Call = tuple[str, dict[str, Any]]
@@ -21,6 +26,12 @@ Call = tuple[str, dict[str, Any]]
 def somebody_waits() -> bool:
     """For us, who hold a lock."""
     return bool(fetch("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"))
+
+
+def forget(public_id: str) -> None:
+    """Deleted by another process: this one is told nothing."""
+    channel = Channel.objects.named(public_id).get()
+    services.delete(channel, condition=Condition(etags=frozenset({channel.etag})))
 
 
 async def _nobody(*_: Any) -> None:
@@ -60,7 +71,29 @@ class Client:
         kind = {"Content-Type": "application/json"}
         return self.together([(f"/v1/{name}", json.dumps(fields).encode(), "POST", kind) for name, fields in calls])
 
+    def while_waiting(self, call: Call, then: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> httpx.Response:
+        """The answer to a lease that waits while something else is done, on one event loop."""
+        return asyncio.run(self._while_waiting(call, then))
+
     async def _all(self, requests: Sequence[tuple[str, bytes, str, dict[str, str]]]) -> list[httpx.Response]:
+        async with self._door() as client:
+            begun = [
+                asyncio.create_task(client.request(method, path, content=content, headers=headers))
+                for path, content, method, headers in requests
+            ]
+            return list(await asyncio.gather(*begun))
+
+    async def _while_waiting(self, call: Call, then: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> httpx.Response:
+        name, fields = call
+        async with asyncio.timeout(30), self._door() as client, asyncio.TaskGroup() as begun:
+            answer = begun.create_task(client.post(f"/v1/{name}", json=fields))
+            while not waiting_for(fields["queue_name"]):
+                await asyncio.sleep(0.01)
+            await then(client)
+        return answer.result()
+
+    @asynccontextmanager
+    async def _door(self) -> AsyncIterator[httpx.AsyncClient]:
         nobody: ASGI3Application = _nobody
         transport = httpx.ASGITransport(app=Frame(ROUTES, nobody, secrets=()))  # type: ignore[arg-type]
         door_pool.cache_clear()
@@ -69,12 +102,8 @@ class Client:
         look = asyncio.create_task(desk().look_round())
         own = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
-            async with httpx.AsyncClient(transport=transport, base_url="http://door") as client:
-                begun = [
-                    asyncio.create_task(client.request(method, path, content=content, headers={**own, **headers}))
-                    for path, content, method, headers in requests
-                ]
-                return list(await asyncio.gather(*begun))
+            async with httpx.AsyncClient(transport=transport, base_url="http://door", headers=own) as client:
+                yield client
         finally:
             look.cancel()
             await close_door_pool()

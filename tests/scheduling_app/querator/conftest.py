@@ -10,6 +10,7 @@ from psycopg.conninfo import make_conninfo
 from channels_app import known
 from channels_app.api import keys
 from channels_app.models import ApiKey
+from channels_app.registry import registry
 from scheduling_app.api.querator import door
 from tests.scheduling_app.querator.client import Client, Line
 from tests.scheduling_app.threads import end_threads
@@ -25,6 +26,13 @@ def client(transactional_db: None, settings: Any) -> Iterator[Client]:
     for threads, number in ((door._threads, door.THREADS), (keys._thread, 1), (known._threads, known.THREADS)):
         end_threads(threads(), number)
         threads.cache_clear()
+
+
+@pytest.fixture
+def long_memory(settings: Any) -> None:
+    """What this process has looked up it goes by, whatever others change."""
+    settings.REGISTRY_MAX_AGE_SECONDS = 3600.0
+    registry.cache_clear()
 
 
 @pytest.fixture

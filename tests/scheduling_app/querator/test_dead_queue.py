@@ -8,14 +8,13 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from broker_project.lib.conditions import Condition
 from channels_app import services
 from channels_app.delivery.endings import bury_gone, expire_old
 from channels_app.delivery.fanout import fan_out
 from channels_app.models import Channel, DeliveryJob, Message
 from dlq_app.models import DeadLetter
 from tests.acceptance.servers import wait_until
-from tests.scheduling_app.querator.client import Line, somebody_waits
+from tests.scheduling_app.querator.client import Line, forget, somebody_waits
 from tests.scheduling_app.querator.conftest import Make
 from tests.scheduling_app.querator.test_produce import payloads
 from tests.scheduling_app.querator.test_settle import run_out
@@ -105,11 +104,6 @@ def test_there_is_no_letter_beside_the_item_in_the_dead_queue(orders: Line, make
         queue.retry(item["id"], dead=True)
 
     assert [letter.channel.public_id for letter in DeadLetter.objects.select_related("channel")] == ["alone"]
-
-
-def forget(public_id: str) -> None:
-    channel = Channel.objects.named(public_id).get()
-    services.delete(channel, condition=Condition(etags=frozenset({channel.etag})))
 
 
 def test_without_its_dead_queue_an_item_leaves_a_letter(orders: Line) -> None:

@@ -1,12 +1,16 @@
 """Who is let in, what is read, and how a refusal looks: always in Querator's shape."""
 
 import json
+import threading
 from typing import Any
 
 import pytest
 import redis
 
 from broker_project.api.door_bucket import door_bucket
+from channels_app.api import keys
+from channels_app.models import ApiKey
+from channels_app.registry import registry
 from tests.scheduling_app.querator.client import Client, Line
 
 
@@ -27,6 +31,26 @@ def test_guesses_are_paced(client: Client, settings: Any, redis_client: redis.Re
 
     assert told[-1] == 429
     assert client.ask("queues.list").status_code == 200
+
+
+@pytest.mark.usefixtures("long_memory")
+def test_a_key_that_is_known_does_not_stand_in_line_with_guesses(orders: Line) -> None:
+    assert orders.is_empty()
+    is_over = threading.Event()
+    guess = keys._thread().submit(is_over.wait, 30)
+
+    assert orders.is_empty()
+
+    assert not guess.done()
+    is_over.set()
+
+
+def test_a_key_that_is_revoked_is_forgotten_with_the_registrys_version(orders: Line) -> None:
+    assert orders.is_empty()
+    ApiKey.objects.all().revoke()
+    registry().refresh()
+
+    assert orders.client.ask("queues.list").status_code == 401
 
 
 def test_an_open_door_asks_for_no_key(orders: Line, settings: Any) -> None:

@@ -3,11 +3,19 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
+from django.db import transaction
 
 from channels_app.api.pull.waiting import desk
 from channels_app.models import DeliveryJob
-from tests.scheduling_app.querator.client import Call, Line
+from channels_app.registry import registry
+from scheduling_app.api.querator import lease
+from scheduling_app.api.querator.door import in_a_thread
+from scheduling_app.querator import queues
+from scheduling_app.querator.durations import SECOND
+from scheduling_app.querator.options import QueueOptions
+from tests.scheduling_app.querator.client import Call, Line, forget
 from tests.scheduling_app.querator.conftest import Make
 from tests.scheduling_app.querator.test_produce import payloads
 
@@ -128,3 +136,58 @@ def test_a_queue_deleted_during_the_wait_hands_out_nothing(orders: Line) -> None
     waited, _ = orders.client.both(asking(request_timeout="700ms"), gone)
 
     assert waited.status_code == 404, json.dumps(waited.json())
+
+
+@pytest.fixture
+def short_looks(long_memory: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits looks often; what the process knows of the queue changes when the test says so."""
+    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("short_looks")
+def test_who_waits_for_a_queue_that_another_process_deletes_is_told(orders: Line) -> None:
+    async def delete(_: httpx.AsyncClient) -> None:
+        await in_a_thread(lambda: forget("orders"))
+        registry.cache_clear()
+
+    answer = orders.client.while_waiting(asking(request_timeout="15m"), delete)
+
+    assert (answer.status_code, answer.json()["details"]) == (404, {"reason": "unknown_queue"})
+
+
+def make_again() -> None:
+    with transaction.atomic():
+        queues.delete("orders")
+        queues.create("orders", QueueOptions(lease=60 * SECOND, expire=3600 * SECOND))
+
+
+@pytest.mark.usefixtures("short_looks")
+def test_who_waits_for_a_queue_that_is_deleted_and_made_again_has_the_items_of_the_new_one(orders: Line) -> None:
+    async def delete_and_fill(client: httpx.AsyncClient) -> None:
+        await in_a_thread(make_again)
+        registry.cache_clear()
+        fields = {"queue_name": "orders", "request_timeout": "5s", "items": [{"utf8": "new"}]}
+        assert (await client.post("/v1/queue.produce", json=fields)).status_code == 200
+
+    answer = orders.client.while_waiting(asking(request_timeout="15m"), delete_and_fill)
+
+    assert payloads(answer.json()["items"]) == ["new"]
+
+
+@pytest.mark.usefixtures("short_looks")
+def test_a_wait_of_many_looks_ends_with_what_comes_or_in_time(orders: Line) -> None:
+    async def fill(client: httpx.AsyncClient) -> None:
+        fields = {"queue_name": "orders", "request_timeout": "5s", "items": [{"utf8": "a"}]}
+        assert (await client.post("/v1/queue.produce", json=fields)).status_code == 200
+
+    assert payloads(orders.client.while_waiting(asking(request_timeout="15m"), fill).json()["items"]) == ["a"]
+    name, fields = asking(request_timeout="200ms")
+    assert orders.client.refused(name, **fields)[0] == 454
+
+
+@pytest.mark.usefixtures("short_looks")
+def test_who_waits_is_sent_away_when_the_server_stops(orders: Line) -> None:
+    async def stop(_: httpx.AsyncClient) -> None:
+        desk().close()
+
+    assert orders.client.while_waiting(asking(request_timeout="15m"), stop).status_code == 454

@@ -1,5 +1,8 @@
 """queue.stats and queue.clear."""
 
+import httpx
+
+from channels_app.api.pull.waiting import desk
 from channels_app.delivery.sweeps import fold_counters
 from channels_app.models import DeliveryJob
 from scheduling_app.models import ScheduledMessage
@@ -52,9 +55,15 @@ def test_stats_are_by_partition(make_queue: Make) -> None:
 
 
 def test_who_waits_is_counted(orders: Line) -> None:
-    _, told = orders.client.both(asking(request_timeout="500ms"), ("queue.stats", {"queue_name": "orders"}))
+    told: list[httpx.Response] = []
 
-    [logical] = told.json()["logicalQueues"]
+    async def look(client: httpx.AsyncClient) -> None:
+        told.append(await client.post("/v1/queue.stats", json={"queue_name": "orders"}))
+        desk().close()
+
+    orders.client.while_waiting(asking(request_timeout="15m"), look)
+
+    [logical] = told[0].json()["logicalQueues"]
     assert (logical["lease_waiting"], logical["in_flight"], logical["produce_waiting"]) == (1, 1, 0)
 
 

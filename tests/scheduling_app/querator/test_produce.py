@@ -1,18 +1,21 @@
 """queue.produce: all or nothing, in one partition, in order."""
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 
-from channels_app.models import Channel, Message, Producer
+from channels_app.models import Channel, ChannelState, Message, Producer
 from channels_app.registry import registry
 from scheduling_app.models import ScheduledMessage
 from scheduling_app.querator.errors import NotStored
 from scheduling_app.querator.producing import produce
+from tests.acceptance.servers import wait_until
 from tests.channels_app.delivery.test_accept_batch import at_once, incoming
-from tests.scheduling_app.querator.client import Client, Line
+from tests.scheduling_app.querator.client import Client, Line, forget, somebody_waits
 from tests.scheduling_app.querator.conftest import Make
 
 
@@ -43,6 +46,7 @@ def test_what_goes_in_comes_out_in_its_order(orders: Line) -> None:
         ({"bytes": "_-8", "utf8": "ignored"}, b"\xff\xef"),
         ({"utf8": "größer"}, "größer".encode()),
         ({"utf8": "x", "bytes": None}, b"x"),
+        ({"utf8": "a\0b"}, b"a\0b"),
         ({}, b""),
     ],
 )
@@ -72,6 +76,7 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"items": [{"bytes": 1}]}, 455, "'bytes' is not a text"),
     ({"items": [{"utf8": "\ud800"}]}, 455, "'utf8' is not a text"),
     ({"items": [{"utf8": ["a"]}]}, 455, "'utf8' is not a text"),
+    ({"items": [{"kind": "a\0b"}]}, 455, "'kind' is not a text, or has a NUL"),
     ({"items": [{"enqueue_at": "tomorrow"}]}, 455, "'enqueue_at' is not a time"),
     ({"items": [{"enqueue_at": "2026-01-01T00:00:00"}]}, 455, "'enqueue_at' is not a time"),
     ({"items": [{"enqueue_at": 5}]}, 455, "'enqueue_at' is not a time"),
@@ -165,6 +170,37 @@ def test_a_queue_that_another_client_never_heard_of_can_be_used_at_once(client: 
     make_queue("orders")
 
     client.call("queue.produce", **asked)
+
+
+def producing(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"queue_name": "orders", "request_timeout": "5s", "items": items}
+
+
+@pytest.mark.usefixtures("long_memory")
+@pytest.mark.parametrize("later", [{}, {"enqueue_at": "2100-01-01T00:00:00Z"}])
+def test_a_queue_that_another_process_deleted_takes_nothing(orders: Line, later: dict[str, str]) -> None:
+    orders.produce("a")
+    forget("orders")
+
+    refused = orders.client.refused("queue.produce", **producing({"utf8": "b", **later}))
+
+    assert refused == (404, "queue does not exist; there is no queue named 'orders'")
+    assert (Message.objects.count(), ScheduledMessage.objects.count()) == (1, 0)
+
+
+@pytest.mark.usefixtures("long_memory")
+def test_a_queue_that_is_deleted_while_items_are_stored_takes_none_of_them(orders: Line) -> None:
+    orders.produce("a")
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            # Where whoever makes jobs of messages waits.
+            ChannelState.objects.select_for_update().get()
+            refused = threads.submit(orders.client.refused, "queue.produce", **producing({"utf8": "b"}))
+            wait_until(somebody_waits, 10)
+            forget("orders")
+        assert refused.result()[0] == 404
+
+    assert Message.objects.count() == 1
 
 
 def test_an_id_that_is_taken_is_no_success(orders: Line) -> None:

@@ -159,6 +159,32 @@ def test_a_retry_at_a_time_to_come_waits_among_the_scheduled_and_nowhere_else(or
     assert [one["attempts"] for one in orders.lease()] == [2]
 
 
+def test_a_retry_at_a_time_when_the_item_is_no_more_refuses_all(make_queue: Make) -> None:
+    orders = make_queue("orders", expire_timeout="1h")
+    orders.produce("a", "b")
+    first, second = orders.lease()
+    [until, _] = [item["expire_deadline"] for item in orders.items()]
+
+    items = [{"id": first["id"], "retry_at": ahead(minutes=1)}, {"id": second["id"], "retry_at": until}]
+    refused = orders.client.refused("queue.retry", queue_name="orders", items=items)
+
+    assert refused == (400, f"items[1] is invalid; retry_at is not before {until}, when it expires")
+    assert [item["is_leased"] for item in orders.items()] == [True, True]
+    assert not DeliveryAttempt.objects.exists()
+    orders.complete(first["id"], second["id"])
+
+
+def test_one_that_is_dead_anyway_may_have_any_time(make_queue: Make) -> None:
+    orders = make_queue("orders", max_attempts=1)
+    orders.produce("a", "b")
+    first, second = orders.lease()
+
+    orders.retry(first["id"], retry_at=ahead(days=2))
+    orders.retry(second["id"], retry_at=ahead(days=2), dead=True)
+
+    assert set(DeliveryJob.objects.values_list("status", "reason")) == {(1004, "nacked")}
+
+
 def test_dead_is_never_tried_again_and_kept_for_operators(orders: Line) -> None:
     orders.produce("a")
     [item] = orders.lease()
