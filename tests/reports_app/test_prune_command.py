@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from channels_app.models import Channel, Consumer, MessageKey, Operation
+from channels_app.models import Alert, Channel, Consumer, MessageKey, Operation
 from channels_app.models.operation import OperationStatus
 from reports_app.models import LakeSlice
 from reports_app.prune import records
 from scheduling_app.models import ScheduledStatus
+from tests.channels_app.alerts.episodes import make_alert
 from tests.channels_app.messages import make_messages
 from tests.channels_app.registry import make_channel
 from tests.reports_app.lake import export, left, make_old, make_scheduled, rows_left, run
@@ -67,12 +68,14 @@ def make_records(channel: Channel) -> None:
         done = {"status": OperationStatus.DONE, "finished_at": long_ago}
         Operation.objects.create(kind="replay", asked_by="anna", **done)
         LogEntry.objects.create(user=user, action_flag=ADDITION, object_repr="old")
+        make_alert(channel, ended_at=long_ago)
+    make_alert(channel)
     LogEntry.objects.update(action_time=long_ago)
     LogEntry.objects.create(user=user, action_flag=ADDITION, object_repr="new")
 
 
-def records_left() -> tuple[int, int, int]:
-    return MessageKey.objects.count(), Operation.objects.count(), LogEntry.objects.count()
+def records_left() -> tuple[int, ...]:
+    return tuple(model.objects.count() for model in (MessageKey, Operation, LogEntry, Alert))
 
 
 def test_the_command_counts_and_removes_what_no_channel_owns(
@@ -86,17 +89,20 @@ def test_the_command_counts_and_removes_what_no_channel_owns(
     call_command("prune", "--dry-run", stdout=said)
     call_command("prune", "--dry-run", "--channel", "orders", stdout=of_one)
     call_command("prune", "--channel", "orders", stdout=StringIO())
-    assert said.getvalue().splitlines()[1:] == ["no channel: 3 id rows, 3 operation rows, 3 admin log rows"]
+    assert said.getvalue().splitlines()[1:] == [
+        "no channel: 3 id rows, 3 operation rows, 3 admin log rows, 3 alert rows"
+    ]
     assert "no channel" not in of_one.getvalue()
-    assert records_left() == (4, 4, 4)
+    assert records_left() == (4, 4, 4, 4)
 
     call_command("prune", stdout=done)
-    assert "pruned 3 id rows, 3 operation rows, 3 admin log rows" in done.getvalue().splitlines()
-    assert records_left() == (1, 1, 1)
+    assert "pruned 3 id rows, 3 operation rows, 3 admin log rows, 3 alert rows" in done.getvalue().splitlines()
+    assert records_left() == (1, 1, 1, 1)
 
 
 def test_what_is_kept_for_good_is_not_counted(channel: Channel, settings: Any) -> None:
     settings.ID_RETENTION_DAYS = settings.OPERATION_RETENTION_DAYS = settings.AUDIT_RETENTION_DAYS = 0
+    settings.ALERT_RETENTION_DAYS = 0
     make_records(channel)
     said = StringIO()
     call_command("prune", "--dry-run", stdout=said)
