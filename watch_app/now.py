@@ -48,11 +48,12 @@ WITH {_COUNTED}, held AS (
 ), alive AS MATERIALIZED (
     SELECT c.id AS channel_id, c.public_id AS channel, k.id AS consumer_id, k.public_id AS consumer, k.type AS kind,
            CASE WHEN s.disabled_at IS NOT NULL THEN 1 WHEN s.paused_at IS NOT NULL THEN 2
-                WHEN k.circuit_breaker AND s.breaker_until IS NOT NULL THEN 3 ELSE 4 END AS state,
+                WHEN cs.paused_at IS NOT NULL THEN 3
+                WHEN k.circuit_breaker AND s.breaker_until IS NOT NULL THEN 4 ELSE 5 END AS state,
            coalesce(held.queued, 0)::bigint AS queued, coalesce(held.in_flight, 0)::bigint AS in_flight,
            coalesce(held.letters, 0)::bigint AS letters
     FROM consumer k JOIN channel c ON c.id = k.channel_id JOIN consumer_state s ON s.consumer_id = k.id
-    LEFT JOIN held ON held.consumer_id = k.id
+    JOIN channel_state cs ON cs.channel_id = c.id LEFT JOIN held ON held.consumer_id = k.id
     WHERE k.deleted_at IS NULL AND c.deleted_at IS NULL
       AND %(channel)s IN (0, k.channel_id) AND %(consumer)s IN (0, k.id)
 ), probed AS (
@@ -74,7 +75,7 @@ WITH {_COUNTED}, held AS (
     ) AS last
 )
 SELECT channel_id, channel, consumer_id, consumer, kind,
-       (ARRAY['disabled', 'paused', 'open', 'ok'])[state], queued, in_flight, letters, oldest.seconds,
+       (ARRAY['disabled', 'paused', 'channel paused', 'open', 'ok'])[state], queued, in_flight, letters, oldest.seconds,
        count(*) OVER ()
 FROM alive LEFT JOIN oldest USING (consumer_id)
 ORDER BY state, oldest.seconds DESC NULLS LAST, letters DESC, in_flight DESC, consumer_id LIMIT {MOST_CONSUMERS}

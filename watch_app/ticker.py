@@ -4,7 +4,7 @@ A kind is a word for its colour, and for who may see it: "letter", "consumer", "
 "report", "admin".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
@@ -56,8 +56,10 @@ ORDER BY a.id DESC LIMIT %(limit)s
 """
 
 
-def events(scope: Scope, limit: int) -> list[Event]:
-    found = [event for source in SOURCES for event in source(scope, limit)]
+def events(scope: Scope, limit: int, kinds: Container[str]) -> list[Event]:
+    """Of these kinds; others are not asked for, and push none of these out."""
+    sources = [source for kind, source in SOURCES.items() if kind in kinds]
+    found = [event for source in sources for event in source(scope, limit)]
     return sorted(found, key=lambda event: event.at, reverse=True)[:limit]
 
 
@@ -135,5 +137,12 @@ _ENDINGS: dict[str, str] = {
     OperationStatus.STOPPED: "was stopped",
     OperationStatus.FAILED: "failed",
 }
-# Whoever has something to tell adds to it.
-SOURCES: list[Source] = [_letters, _turns, _alerts, _operations, _reports, _acts]
+# By the kind of its events. Whoever has something to tell adds to it.
+SOURCES: dict[str, Source] = {
+    "letter": _letters,
+    "consumer": _turns,
+    "alert": _alerts,
+    "operation": _operations,
+    "report": _reports,
+    "admin": _acts,
+}

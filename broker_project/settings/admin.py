@@ -20,7 +20,10 @@ UNFOLD: dict[str, Any] = {
         }
     ],
     "STYLES": [lambda request: static("channels_app/theme.css")],
-    "SCRIPTS": [lambda request: static("channels_app/outside_links.js")],
+    "SCRIPTS": [
+        lambda request: static("channels_app/outside_links.js"),
+        lambda request: static("channels_app/field_names.js"),
+    ],
     "DASHBOARD_CALLBACK": "channels_app.admin.dashboard.build",
     "SIDEBAR": {
         "show_search": False,

@@ -48,7 +48,9 @@ def of_consumer(consumer: Consumer) -> State:
     if consumer.channel.state.paused_at is not None:
         since = written(consumer.channel.state.paused_at)
         return State("channel paused", "warning", f"Its channel is paused since {since}. Its jobs wait.")
-    return DELIVERING if state.breaker_until is None else _breaker(state, state.breaker_until)
+    if state.breaker_until is None or not consumer.circuit_breaker:
+        return DELIVERING
+    return _breaker(state, state.breaker_until)
 
 
 def _disabled(state: ConsumerState) -> State:
@@ -81,7 +83,7 @@ TONES = {
 
 
 class ChannelHoldFilter(RadioFilter):
-    """What is held up, and what is not."""
+    """What is held up, and what is not. Of several kinds, the strongest first, a row is of the first that holds."""
 
     title = "delivery"
     parameter_name = "delivery"
@@ -91,19 +93,21 @@ class ChannelHoldFilter(RadioFilter):
         return [("delivering", "Delivering"), *((value, title) for value, (title, _) in self.kinds.items())]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "delivering":
-            for _, held in self.kinds.values():
-                queryset = queryset.exclude(held)
+        if self.value() not in ("delivering", *self.kinds):
             return queryset
-        return queryset.filter(self.kinds[self.value()][1]) if self.value() in self.kinds else queryset
+        for kind, (_, held) in self.kinds.items():
+            if kind == self.value():
+                return queryset.filter(held)
+            queryset = queryset.exclude(held)
+        return queryset
 
 
 class ConsumerHoldFilter(ChannelHoldFilter):
     kinds = {
+        "disabled": ("Disabled", Q(state__disabled_at__isnull=False)),
         "paused": ("Paused", Q(state__paused_at__isnull=False)),
         "channel": ("Channel paused", Q(channel__state__paused_at__isnull=False)),
-        "disabled": ("Disabled", Q(state__disabled_at__isnull=False)),
-        "breaker": ("Breaker open", Q(state__breaker_until__isnull=False)),
+        "breaker": ("Breaker open", Q(circuit_breaker=True, state__breaker_until__isnull=False)),
     }
 
 

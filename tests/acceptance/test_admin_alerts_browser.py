@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from channels_app.models import Alert, AlertKind
+from tests.acceptance.axe import violations
 from tests.acceptance.browser import browser_page, chromium, is_within
 from tests.acceptance.test_admin_browser import admin, sidebar
 from tests.channels_app.alerts.episodes import make_alert
@@ -97,3 +98,6 @@ def test_the_pages_fit_a_desk_and_a_phone_in_both_themes(
         admin.goto(f"{live_server.url}{path}")
         expect(admin.locator(part).first).to_be_visible()
         assert is_within(admin, part)
+        if path == page_of(rule):
+            expect(admin.get_by_role("combobox", name="Consumer")).to_be_visible()
+        assert violations(admin, "#content") == []

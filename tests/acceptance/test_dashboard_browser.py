@@ -280,6 +280,31 @@ def test_a_server_that_cannot_be_reached_is_said_and_comes_back(
         expect(page.locator("[data-live=out]")).to_contain_text("Logged out")
 
 
+def test_a_channel_that_is_deleted_while_it_is_watched_is_said(
+    browser: Browser, cookies: Any, engine: Engine, listening: Receiver
+) -> None:
+    gone = engine.channel(listening)
+    with opened(browser, cookies) as (_, page):
+        page.goto(f"{address(engine)}/admin/watch/?range=5m&channel={gone.name}")
+        expect(page.locator("[data-live=live]")).to_have_text("Live")
+        path = f"/channel/{gone.name}"
+        etag = engine.web.get(path).headers["ETag"]
+        assert engine.web.delete(path, headers={"If-Match": etag}).status_code == 204
+        expect(page.locator("[data-live=refused]")).to_have_text("There is no channel with this id.")
+        expect(page.get_by_role("status").first).to_have_text("There is no channel with this id.")
+
+
+def test_an_answer_that_cannot_be_shown_is_said_and_does_not_stop_the_page(
+    browser: Browser, cookies: Any, engine: Engine, channel: Channel
+) -> None:
+    with opened(browser, cookies) as (_, page):
+        page.route("**/watch/data*", lambda route: route.fulfill(json={}))
+        page.goto(f"{address(engine)}/admin/watch/?range=5m")
+        expect(page.locator("[data-live=broken]")).to_contain_text("cannot be shown")
+        page.unroute("**/watch/data*")
+        expect(page.locator("[data-live=live]")).to_have_text("Live")
+
+
 def test_a_hidden_tab_asks_for_nothing(browser: Browser, cookies: Any, engine: Engine, channel: Channel) -> None:
     with opened(browser, cookies) as (_, page):
         page.clock.install()

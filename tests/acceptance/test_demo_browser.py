@@ -111,6 +111,19 @@ def test_a_message_tells_the_story_of_its_deliveries(demo: Demo, desk: Page) -> 
     assert re.search(r"refused|HTTP \d{3}|archive cannot read", text_of(desk))
 
 
+def test_a_message_is_found_in_the_explorer_and_tells_its_life(demo: Demo, desk: Page) -> None:
+    desk.goto(f"{url_of(demo)}/admin/watch/explorer/")
+    desk.get_by_label("Channel").fill("demo-orders")
+    desk.get_by_label("Status").select_option("delivered")
+    desk.get_by_role("button", name="Search").click()
+    found = desk.get_by_role("region", name="Results").locator("tbody th a").first
+    message_id = found.inner_text()
+    found.click()
+    expect(desk).to_have_title(re.compile(f"^{re.escape(message_id)}"))
+    expect(desk.get_by_role("heading", name="Timeline")).to_be_visible()
+    expect(desk.get_by_text(re.compile(r"^The consumer has (acknowledged )?it\.")).first).to_be_visible()
+
+
 @pytest.fixture(scope="module")
 def settled(demo: Demo) -> Demo:
     """Stopped, and nothing moves any more."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.acceptance.axe import violations
 from tests.acceptance.browser import faultless_page, is_within, launched
 from tests.acceptance.engine import Channel, Engine
 from tests.acceptance.receiver import Receiver, receiving
@@ -155,7 +156,9 @@ def test_a_test_message_to_one_consumer_reaches_it_alone(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_fits_a_phone_in_both_themes(desk: Page, channel: Channel, second: Receiver, scheme: Any) -> None:
+def test_everything_fits_a_phone_and_can_be_read_by_everybody_in_both_themes(
+    desk: Page, channel: Channel, second: Receiver, scheme: Any
+) -> None:
     message_id = f"phone-{scheme}"
     assert channel.publish(EVIL, Message_ID=message_id).status_code == 201
     wait_until(lambda: len(second.of(message_id)) == 1, SECONDS)
@@ -163,8 +166,16 @@ def test_everything_fits_a_phone_in_both_themes(desk: Page, channel: Channel, se
     open_life(desk, channel, message_id)
     expect(lane(desk, "well").get_by_text("The consumer has it.")).to_be_visible(timeout=30_000)
     life = desk.url
+    assert violations(desk, "#content") == []
     desk.set_viewport_size({"width": 390, "height": 844})
     assert is_within(desk, ".timeline-moment, .explorer-card, .explorer-command")
-    desk.goto(life.split("/explorer/", maxsplit=1)[0] + "/explorer/")
+    assert violations(desk, "#content") == []
+    explorer = life.split("/explorer/", maxsplit=1)[0] + "/explorer/"
+    desk.goto(explorer)
     expect(desk.get_by_role("region", name="Results")).to_be_visible()
     assert is_within(desk, ".explorer-card, .explorer-table tr")
+    assert violations(desk, "#content") == []
+    desk.goto(f"{explorer}send/")
+    expect(desk.get_by_role("button", name="Send it")).to_be_visible()
+    assert is_within(desk, ".explorer-card")
+    assert violations(desk, "#content") == []

@@ -83,6 +83,23 @@ def test_lists_are_filtered_by_what_holds_a_row_up(admin_client: Client) -> None
     assert not admin_client.get(pages(Channel), {"delivery": "paused"}).context["cl"].result_list
 
 
+def test_what_is_held_up_twice_is_listed_by_the_stronger(admin_client: Client) -> None:
+    paused = make_channel("paused")
+    ChannelState.objects.filter(channel=paused).update(paused_at=SINCE)
+    everything = {"disabled_at": SINCE, "paused_at": SINCE, "breaker_until": LATER}
+    set_state(make_consumer(paused, "disabled"), **everything)
+    set_state(make_consumer(paused, "paused"), paused_at=SINCE, breaker_until=LATER)
+    set_state(make_consumer(paused, "channel"), breaker_until=LATER)
+    set_state(make_consumer(make_channel(), "delivering", circuit_breaker=False), breaker_until=LATER)
+    for name in ("disabled", "paused", "channel", "delivering"):
+        rows = admin_client.get(pages(Consumer), {"delivery": name}).context["cl"].result_list
+        assert [row.public_id for row in rows] == [name]
+    assert "Delivering." in admin_client.get(page(rows[0])).content.decode()
+    for name, count in (("disabled", 1), ("delivering", 0)):
+        of_channel = {"delivery": name, "channel__id__exact": str(paused.pk)}
+        assert len(admin_client.get(pages(Consumer), of_channel).context["cl"].result_list) == count
+
+
 @pytest.mark.parametrize("model", [Channel, Consumer])
 def test_staff_pause_and_resume_after_a_question_and_it_is_noted(admin_client: Client, model: Any) -> None:
     make_consumer(make_channel())

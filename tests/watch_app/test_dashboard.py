@@ -1,6 +1,7 @@
 """The dashboard's page and its numbers: who may see what, what an address may ask for, and what it costs."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from channels_app.models import ConsumerState
+from reports_app.models import Report
 from tests.channels_app.registry import make_channel, make_consumer, problem
 from tests.channels_app.staff import log_in
 from tests.watch_app import watched
@@ -16,6 +20,7 @@ from tests.watch_app.watched import MARKUP, make_event, make_now, make_series
 from watch_app.admin import shown
 from watch_app.admin.asked import Asked
 from watch_app.admin.sight import Sight
+from watch_app.admin.views import MOST_EVENTS
 from watch_app.values import Cause
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +84,18 @@ def test_its_parts_want_the_permission_of_the_list_behind_them() -> None:
     for part in ("consumers", "causes", "due", "ticker"):
         assert "<li" not in data["parts"][part]
         assert "<tr" not in data["parts"][part]
+
+
+@pytest.mark.parametrize("path", [PAGE, DATA])
+def test_events_of_others_do_not_push_out_those_that_a_viewer_may_see(path: str) -> None:
+    channel = make_channel()
+    Report.objects.create(asked_by="ben", created_at=timezone.now() - timedelta(hours=1))
+    for number in range(MOST_EVENTS):
+        make_consumer(channel, f"k{number}")
+    ConsumerState.objects.update(disabled_at=timezone.now())
+    answer = log_in("view_dashboard", "view_report").get(path).content.decode()
+    assert "A report was asked for by ben" in answer
+    assert "was disabled" not in answer
 
 
 @pytest.mark.parametrize("path", [PAGE, DATA])

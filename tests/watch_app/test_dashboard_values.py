@@ -139,6 +139,22 @@ def test_what_is_wrong_is_said_and_leads_to_the_list_behind_it(wrong: dict[str, 
     assert url in notice.url
 
 
+@pytest.mark.parametrize(
+    ("scope", "urls"),
+    [
+        (Scope(7), ["/consumer/?delivery=disabled&channel__id__exact=7", "/channel/7/change/", "channel__id__exact=7"]),
+        (Scope(7, 9), ["/consumer/9/change/", "/channel/7/change/", "/deadletter/?consumer__id__exact=9"]),
+        (Scope(), ["/consumer/?delivery=disabled", "/channel/?delivery=paused", "/deadletter/overview/"]),
+    ],
+)
+def test_what_is_wrong_in_a_scope_leads_to_what_was_counted_there(scope: Scope, urls: list[str]) -> None:
+    now = make_now(consumers=[make_consumer(state="disabled")], paused_channels=["orders"])
+    found = notices(make_series(), now, scope, ALL)
+    assert [notice.url.endswith(url) for notice, url in zip(found, urls, strict=True)] == [True] * 3
+    [letters] = [tile for tile in tiles(figures(make_series(), now, ALL), scope, ALL) if tile.name == "letters"]
+    assert letters.notes[0].url == found[2].url
+
+
 def test_a_worker_that_need_not_run_is_not_missed() -> None:
     now = make_now(parts=[Part("reports", None)])
     assert notices(replace(make_series(), first_letters=None), now, Scope(), ALL) == []

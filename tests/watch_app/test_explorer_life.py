@@ -219,6 +219,15 @@ def test_a_message_for_later_has_a_life_too(
     assert "curl -i -X POST" in shown
 
 
+def test_a_message_for_later_is_for_those_who_may_see_such(channel: Channel, producer: Producer) -> None:
+    make_scheduled(channel, producer)
+    modest = log_in("view_message")
+    file = reverse("admin:watch_explorer_payload", args=["orders", "order-7"])
+    assert life(modest).status_code == life(modest, part="life").status_code == modest.get(file).status_code == 403
+    User.objects.all().delete()
+    assert life(log_in("view_message", "view_scheduledmessage")).status_code == 200
+
+
 def test_what_staff_changed_is_told_and_by_whom(admin_client: Client, channel: Channel, producer: Producer) -> None:
     row = make_scheduled(channel, producer)
     LogEntry.objects.create(

@@ -18,7 +18,7 @@ from tests.channels_app.registry import make_channel, make_consumer, make_produc
 from tests.channels_app.staff import log_in
 from tests.channels_app.traffic import make_attempt, make_job, make_message
 from watch_app.explorer import walks, ways
-from watch_app.explorer.asked import Asked, Cursor, Kind
+from watch_app.explorer.asked import FOR_LATER, Asked, Cursor, Kind
 from watch_app.explorer.places import first_id_since
 
 SCRIPT = "<script>alert(1)</script>"
@@ -222,6 +222,45 @@ def test_without_permission_there_is_nothing_to_see(channel: Channel, producer: 
     ):
         assert client.get(address).status_code == 403, address
     assert "Explorer" not in client.get(reverse("admin:index")).content.decode()
+
+
+def test_messages_for_later_are_for_those_who_may_see_such(channel: Channel, producer: Producer) -> None:
+    make_message(make_channel("now"), producer, "order-7")
+    make_scheduled(channel, producer, "order-7")
+    client = log_in("view_message")
+    assert [row["found"].channel for row in page(client, id="order-7").context["rows"]] == ["now"]
+    for status in FOR_LATER:
+        shown = page(client, status=status)
+        assert shown.context["results"] is None
+        assert "Select a valid choice" in shown.content.decode()
+        assert f'value="{status}"' not in shown.content.decode()
+
+
+def test_who_may_see_messages_for_later_finds_them(channel: Channel, producer: Producer) -> None:
+    make_scheduled(channel, producer, "order-7")
+    client = log_in("view_message", "view_scheduledmessage")
+    assert found(client, id="order-7") == found(client, status="scheduled") == ["order-7"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"status": "dead"}, {"reason": "http_5xx"}, {"error": "order"}, {"reason": "http_5xx", "consumer": "billing"}],
+    ids=" ".join,
+)
+def test_open_letters_are_for_those_who_may_see_such(
+    channel: Channel, producer: Producer, consumer: Consumer, asked: dict[str, str]
+) -> None:
+    make_dead(channel, producer, consumer, "order-7")
+    shown = page(log_in("view_message"), **asked)
+    assert shown.context["results"] is None
+    assert "no such order" not in shown.content.decode()
+
+
+def test_a_reason_of_deliveries_is_found_without_their_letters(
+    channel: Channel, producer: Producer, consumer: Consumer
+) -> None:
+    make_job(make_message(channel, producer, "again", status=101), consumer, reason="timeout")
+    assert found(log_in("view_message"), status="queued", reason="timeout") == ["again"]
 
 
 def test_a_search_says_where_it_stopped_and_goes_on_from_there(

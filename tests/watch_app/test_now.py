@@ -15,6 +15,7 @@ from tests.channels_app.registry import make_channel, make_consumer, make_produc
 from tests.dlq_app.letters import make_dead
 from tests.scheduling_app.later import make_scheduled
 from watch_app import now as module
+from watch_app.admin import sections
 from watch_app.now import now
 from watch_app.values import Cause, Scope
 
@@ -63,12 +64,16 @@ def test_the_worst_come_first(channel: Channel, producer: Producer) -> None:
     job = make_job(made["behind"], producer)
     DeliveryJob.objects.filter(pk=job.pk).update(created_at=then - timedelta(seconds=90))
     make_dead(made["lettered"], producer)
+    held = make_consumer(make_channel("held"), "held")
+    ChannelState.objects.filter(channel=held.channel).update(paused_at=then)
+    ConsumerState.objects.filter(consumer=held).update(breaker_until=then, breaker_opened_at=then)
 
     found = now(Scope()).consumers
 
-    assert [one.consumer for one in found] == ["disabled", "paused", "open", "behind", "lettered", "well"]
-    assert [one.state for one in found] == ["disabled", "paused", "open", "ok", "ok", "ok"]
-    assert found[3].oldest_waiting_seconds == pytest.approx(90, abs=5)
+    assert [one.consumer for one in found] == ["disabled", "paused", "held", "open", "behind", "lettered", "well"]
+    assert [one.state for one in found] == ["disabled", "paused", "channel paused", "open", "ok", "ok", "ok"]
+    assert found[4].oldest_waiting_seconds == pytest.approx(90, abs=5)
+    assert {one.state for one in found} == sections.STATES.keys()
 
 
 def test_too_many_are_a_number(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:

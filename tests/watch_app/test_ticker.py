@@ -17,7 +17,7 @@ from reports_app.models import Report
 from tests.channels_app.alerts.episodes import make_alert
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.dlq_app.letters import make_dead
-from watch_app.ticker import events
+from watch_app.ticker import SOURCES, events
 from watch_app.values import Event, Scope
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def happened(channel: Channel, consumer: Consumer, producer: Producer) -> list[E
     for _ in range(3):
         make_dead(consumer, producer)
     DeadLetter.objects.update(entered_at=now)
-    return events(Scope(), 50)
+    return events(Scope(), 50, SOURCES)
 
 
 def test_each_kind_is_told_newest_first(happened: list[Event]) -> None:
@@ -78,9 +78,14 @@ def test_every_link_leads_to_a_page(happened: list[Event]) -> None:
 
 
 def test_a_channel_and_a_consumer_have_their_own(happened: list[Event], channel: Channel, consumer: Consumer) -> None:
-    assert {event.kind for event in events(Scope(channel.pk), 50)} == {"letter", "consumer", "operation", "admin"}
-    assert {event.kind for event in events(Scope(channel.pk, consumer.pk), 50)} >= {"letter", "consumer"}
-    assert events(Scope(make_channel("quiet").pk), 50) == []
+    assert {event.kind for event in events(Scope(channel.pk), 50, SOURCES)} == {
+        "letter",
+        "consumer",
+        "operation",
+        "admin",
+    }
+    assert {event.kind for event in events(Scope(channel.pk, consumer.pk), 50, SOURCES)} >= {"letter", "consumer"}
+    assert events(Scope(make_channel("quiet").pk), 50, SOURCES) == []
 
 
 def test_no_more_than_asked_for_by_as_many_queries(
@@ -88,7 +93,7 @@ def test_no_more_than_asked_for_by_as_many_queries(
 ) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert len(events(Scope(), 3)) == 3
+            assert len(events(Scope(), 3, SOURCES)) == 3
         return len(queries)
 
     few = asked()
@@ -99,13 +104,22 @@ def test_no_more_than_asked_for_by_as_many_queries(
     assert asked() == few <= 7
 
 
+def test_what_is_not_asked_for_pushes_nothing_out_and_costs_nothing(happened: list[Event]) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        found = events(Scope(), 1, {"report"})
+
+    assert [event.text for event in found] == ["A report was asked for by ben"]
+    assert len(queries) == 1
+    assert events(Scope(), 50, ()) == []
+
+
 def test_an_alert_is_told_when_it_begins_and_when_it_is_over(channel: Channel, consumer: Consumer) -> None:
     now = timezone.now()
     make_alert(channel, consumer=consumer, began_at=now - timedelta(hours=1), ended_at=now)
     make_alert(crossed_at=now, began_at=None)
 
-    assert [(event.kind, event.text) for event in events(Scope(channel.pk), 50)] == [
+    assert [(event.kind, event.text) for event in events(Scope(channel.pk), 50, SOURCES)] == [
         ("alert", "Many dead letters: orders/billing is over"),
         ("alert", "Many dead letters: orders/billing"),
     ]
-    assert events(Scope(channel.pk + 1), 50) == []
+    assert events(Scope(channel.pk + 1), 50, SOURCES) == []

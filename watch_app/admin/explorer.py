@@ -15,6 +15,7 @@ from channels_app.admin.navigation import Page
 from channels_app.admin.pages import Act
 from watch_app.admin.addresses import add_page
 from watch_app.admin.explorer_form import SearchForm
+from watch_app.admin.sight import sight_of
 from watch_app.explorer.found import Found
 from watch_app.explorer.search import Results, search
 
@@ -41,7 +42,7 @@ def allow(request: HttpRequest, permission: str) -> None:
 @require_safe
 def search_view(request: HttpRequest) -> HttpResponse:
     allow(request, VIEW)
-    form = SearchForm(request.GET)
+    form = SearchForm(request.GET, sight=sight_of(request.user))
     results = search(form.asked) if form.is_valid() else None
     return framed(
         request,

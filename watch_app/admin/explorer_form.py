@@ -11,23 +11,30 @@ from broker_project.lib.patterns import PUBLIC_ID
 from channels_app.models import Channel, Consumer
 from channels_app.reasons import Reason
 from channels_app.selectors import get_channel_or_past
+from watch_app.admin.sight import Sight
 from watch_app.explorer.asked import DEAD, FOR_LATER, OF_JOBS, OF_MESSAGES, Asked, Cursor
 
-STATUSES = [
-    ("", "Any"),
-    ("Messages", [("acknowledged", "Waiting for fan-out"), ("dispatched", "Dispatched")]),
-    ("For later", [("scheduled", "Scheduled"), ("cancelled", "Cancelled"), ("set_aside", "Set aside")]),
-    (
-        "Deliveries",
-        [
-            ("queued", "Queued"),
-            ("in_flight", "In flight"),
-            ("delivered", "Delivered"),
-            (DEAD, "Dead (open letters)"),
-        ],
-    ),
-]
+STATUSES = {
+    "Messages": {"acknowledged": "Waiting for fan-out", "dispatched": "Dispatched"},
+    "For later": {"scheduled": "Scheduled", "cancelled": "Cancelled", "set_aside": "Set aside"},
+    "Deliveries": {
+        "queued": "Queued",
+        "in_flight": "In flight",
+        "delivered": "Delivered",
+        DEAD: "Dead (open letters)",
+    },
+}
 _NOT_AN_ID = "An id is 1 to 255 of A-Z a-z 0-9 . _ ~ -"
+
+
+def _statuses(sight: Sight) -> list[Any]:
+    """Those of rows that the viewer may see."""
+    hidden = {*(() if sight.scheduled else FOR_LATER), *(() if sight.letters else (DEAD,))}
+    groups = {
+        title: [(status, words) for status, words in group.items() if status not in hidden]
+        for title, group in STATUSES.items()
+    }
+    return [("", "Any"), *((title, group) for title, group in groups.items() if group)]
 
 
 def _text(label: str, **more: Any) -> forms.CharField:
@@ -46,7 +53,7 @@ class SearchForm(forms.Form):
     id = _text("Message id", help_text="Whole; in all channels.")
     channel = _text("Channel")
     consumer = _text("Consumer")
-    status = forms.ChoiceField(label="Status", required=False, choices=STATUSES, widget=UnfoldAdminSelectWidget())
+    status = forms.ChoiceField(label="Status", required=False, widget=UnfoldAdminSelectWidget())
     since = _moment("From (UTC)")
     until = _moment("Before (UTC)")
     reason = forms.ChoiceField(
@@ -56,6 +63,11 @@ class SearchForm(forms.Form):
         widget=UnfoldAdminSelectWidget(),
     )
     error = _text("Words of the error", max_length=1000)
+
+    def __init__(self, told: Any, *, sight: Sight) -> None:
+        super().__init__(told)
+        self.sight = sight
+        self.fields["status"].choices = _statuses(sight)  # type: ignore[attr-defined]
 
     def clean_id(self) -> str:
         return self._public_id("id")
@@ -97,6 +109,15 @@ class SearchForm(forms.Form):
             self.add_error("error", "Words are looked for among dead letters only.")
         if told.get("reason") and status in {**OF_MESSAGES, **FOR_LATER}:
             self.add_error("reason", "A delivery has a reason: choose one of their states, or any.")
+        if not self.sight.letters:
+            self._refuse_letters(told)
+
+    def _refuse_letters(self, told: dict[str, Any]) -> None:
+        """Words, and a reason of any state, are looked for among them."""
+        if told.get("error"):
+            self.add_error("error", "You may not see dead letters.")
+        if told.get("reason") and not told.get("status"):
+            self.add_error("reason", "You may not see dead letters: choose a state of deliveries.")
 
     @property
     def asked(self) -> Asked:
@@ -113,6 +134,7 @@ class SearchForm(forms.Form):
             reason=told["reason"],
             words=told["error"],
             older_than=Cursor.of(self.data.get("before", "")),
+            with_later=self.sight.scheduled,
         )
 
     def _public_id(self, name: str) -> str:

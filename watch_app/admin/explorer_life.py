@@ -27,7 +27,8 @@ from watch_app.explorer.sending import MARK
 
 ACTS_OF_MESSAGE.append(lambda row: Act("Whole life", "timeline", life_address(row.channel.public_id, row.message_id)))
 
-SEE_LETTERS, SEE_SECRETS = "dlq_app.view_deadletter", "channels_app.reveal_token"
+SEE_LATER, SEE_LETTERS = "scheduling_app.view_scheduledmessage", "dlq_app.view_deadletter"
+SEE_SECRETS = "channels_app.reveal_token"
 # Nothing in a file can act as the member of staff who opens it.
 SAFE = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
 
@@ -77,7 +78,7 @@ class Teller:
 def life_view(request: HttpRequest, channel: str, message_id: str) -> HttpResponse:
     allow(request, VIEW)
     try:
-        row = _found(channel, message_id)
+        row = _found(request, channel, message_id)
     except MessagePruned as refusal:
         lake = refusal.members.get("lake")
         return framed(request, "pruned", status=410, title=message_id, refusal=refusal, lake=lake)
@@ -91,7 +92,7 @@ def life_view(request: HttpRequest, channel: str, message_id: str) -> HttpRespon
 def payload_view(request: HttpRequest, channel: str, message_id: str) -> HttpResponse:
     allow(request, VIEW)
     try:
-        row = _found(channel, message_id)
+        row = _found(request, channel, message_id)
     except MessagePruned as refusal:
         raise Http404(refusal.detail) from refusal
     file = HttpResponse(payload(row), content_type="application/octet-stream", headers=SAFE)
@@ -99,10 +100,13 @@ def payload_view(request: HttpRequest, channel: str, message_id: str) -> HttpRes
     return file
 
 
-def _found(channel: str, message_id: str) -> Row:
+def _found(request: HttpRequest, channel: str, message_id: str) -> Row:
+    """One for later is for those who may see such."""
     row = find(channel, message_id)
     if row is None:
         raise Http404
+    if not isinstance(row, Message):
+        allow(request, SEE_LATER)
     return row
 
 

@@ -32,6 +32,7 @@ class State:
 STATES = {
     "disabled": State("disabled", "danger", "block"),
     "paused": State("paused", "warning", "pause_circle"),
+    "channel paused": State("channel paused", "warning", "pause_circle"),
     "open": State("breaker open", "warning", "power_off"),
     "ok": State("delivering", "success", "check_circle"),
 }

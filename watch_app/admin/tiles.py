@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from django.urls import reverse
 
-from channels_app.admin.links import listed
-from channels_app.models import DeliveryJob, JobStatus, Message
+from channels_app.admin.links import address, listed
+from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
 from dlq_app.models import DeadLetter
 from scheduling_app.models import ScheduledMessage
 from watch_app.admin.figures import Figure, Figures
@@ -57,6 +57,25 @@ class Links:
 
     def letters(self, **filters: object) -> str:
         return listed(DeadLetter, **filters, **self._whose()) if self.sight.letters else ""
+
+    def growth(self) -> str:
+        """All letters have an overview."""
+        if self.scope.channel_id or not self.sight.letters:
+            return self.letters()
+        return reverse("admin:dlq_app_deadletter_overview")
+
+    def channels(self, **filters: object) -> str:
+        """The chosen one is a page."""
+        if not self.sight.channels:
+            return ""
+        chosen = self.scope.channel_id
+        return address(Channel(pk=chosen)) if chosen else listed(Channel, **filters)
+
+    def consumers(self, **filters: object) -> str:
+        if not self.sight.consumers:
+            return ""
+        chosen = self.scope.consumer_id
+        return address(Consumer(pk=chosen)) if chosen else listed(Consumer, **filters, **self._channel())
 
     def messages(self) -> str:
         return listed(Message, **self._channel()) if self.sight.messages else ""
@@ -140,6 +159,5 @@ def _later(figures: Figures, links: Links) -> Tile:
 
 
 def _letters(figures: Figures, links: Links) -> Tile:
-    overview = reverse("admin:dlq_app_deadletter_overview")
-    notes = [Note("letters_growth", figures["letters_growth"], after="in this time", url=overview)]
+    notes = [Note("letters_growth", figures["letters_growth"], after="in this time", url=links.growth())]
     return Tile("Dead letters", "mark_email_unread", "letters", figures["letters"], links.letters(), notes)

@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.urls import reverse
 
-from channels_app.admin.links import listed
-from channels_app.models import Channel, Consumer
 from watch_app.admin import words
 from watch_app.admin.figures import BAD_SUCCESS, LATE_SECONDS, growth_of
 from watch_app.admin.sight import Sight
@@ -31,7 +28,7 @@ def notices(series: Series, now: Now, scope: Scope, sight: Sight) -> list[Notice
         *_parts(now),
         *_traffic(series, links),
         *_later(now, links),
-        *_held(now, sight),
+        *_held(now, links),
         *_letters(series, now, links),
     ]
     return sorted(found, key=lambda notice: notice.tone != "danger")
@@ -67,6 +64,7 @@ def _later(now: Now, links: Links) -> Iterator[Notice]:
         yield Notice("danger", f"Messages for later are {words.lasting(late)} late.", links.scheduled(due="overdue"))
 
 
+# A paused channel is said once, not again for its consumers.
 _HELD = {
     "disabled": ("danger", "disabled", "disabled"),
     "open": ("warning", "held by an open breaker", "breaker"),
@@ -74,22 +72,20 @@ _HELD = {
 }
 
 
-def _held(now: Now, sight: Sight) -> Iterator[Notice]:
+def _held(now: Now, links: Links) -> Iterator[Notice]:
     states = Counter(one.state for one in now.consumers)
-    for state, (tone, word, kind) in _HELD.items() if sight.consumers else ():
+    for state, (tone, word, kind) in _HELD.items() if links.sight.consumers else ():
         if states[state]:
             some = f"{states[state]} consumers are" if states[state] > 1 else "A consumer is"
-            yield Notice(tone, f"{some} {word}.", listed(Consumer, delivery=kind))
-    if now.paused_channels and sight.channels:
+            yield Notice(tone, f"{some} {word}.", links.consumers(delivery=kind))
+    if now.paused_channels and links.sight.channels:
         named = ", ".join(now.paused_channels[:MOST_NAMED])
         more = " and others" if len(now.paused_channels) > MOST_NAMED else ""
-        yield Notice("warning", f"Paused: {named}{more}.", listed(Channel, delivery="paused"))
+        yield Notice("warning", f"Paused: {named}{more}.", links.channels(delivery="paused"))
 
 
 def _letters(series: Series, now: Now, links: Links) -> Iterator[Notice]:
     growth = growth_of(series, now)
     if links.sight.letters and growth and growth > 0:
         some = f"{words.counted(growth)} more dead letters are" if growth > 1 else "One more dead letter is"
-        yield Notice(
-            "warning", f"{some} open than at the start of this time.", reverse("admin:dlq_app_deadletter_overview")
-        )
+        yield Notice("warning", f"{some} open than at the start of this time.", links.growth())

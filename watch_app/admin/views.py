@@ -58,14 +58,15 @@ def data(request: HttpRequest) -> HttpResponse:
 
 def _first_look(chosen: Asked, sight: Sight) -> dict[str, Any]:
     found = series(chosen.scope, span_of(chosen.range, timezone.now()))
-    return shown.first_look(found, now(chosen.scope), events(chosen.scope, MOST_EVENTS), chosen, sight)
+    happened = events(chosen.scope, MOST_EVENTS, sight.events)
+    return shown.first_look(found, now(chosen.scope), happened, chosen, sight)
 
 
 def _refreshed(chosen: Asked, sight: Sight) -> dict[str, Any]:
     """The points that the page does not have yet, all the figures, and the lists as the templates write them."""
     span = span_of(chosen.range, timezone.now())
     found, current = since(chosen.scope, chosen.after or span.start, span), now(chosen.scope)
-    lists = shown.lists(found, current, events(chosen.scope, MOST_EVENTS), chosen, sight)
+    lists = shown.lists(found, current, events(chosen.scope, MOST_EVENTS, sight.events), chosen, sight)
     return {
         **shown.numbers(found, current, figures(found, current, sight), sight),
         "parts": {name: render_to_string(f"watch_app/admin/parts/{name}.html", lists) for name in shown.PARTS},

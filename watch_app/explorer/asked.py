@@ -52,7 +52,10 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is None or empty does not matter. A consumer comes with its channel."""
+    """What is None or empty does not matter. A consumer comes with its channel.
+
+    `with_later`: an id is looked for among messages for later, too.
+    """
 
     message_id: str = ""
     channel_id: int | None = None
@@ -63,6 +66,7 @@ class Asked:
     reason: str = ""
     words: str = ""
     older_than: Cursor | None = None
+    with_later: bool = True
 
     @property
     def is_for_later(self) -> bool:

@@ -37,4 +37,5 @@ def _keys(asked: Asked) -> list[MessageKey]:
         return []
     channels = Channel.objects.filter(pk=asked.channel_id) if asked.channel_id else Channel.objects.all()
     keys = MessageKey.objects.filter(channel_id__in=channels.order_by().values("pk"), message_id=asked.message_id)
-    return list(keys.order_by("-row_id")[:MOST_KEYS])
+    mine = keys if asked.with_later else keys.filter(scheduled=False)
+    return list(mine.order_by("-row_id")[:MOST_KEYS])

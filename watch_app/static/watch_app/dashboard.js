@@ -6,6 +6,12 @@
   const kept = JSON.parse(document.getElementById("watch-numbers").textContent);
   const every = Number(page.dataset.every) * 1000;
   const LONGEST_WAIT = 30_000;
+  // For eyes and for ears. A refusal has words of its own.
+  const WORDS = {
+    out: ["Logged out, or no longer allowed: load the page again", "Logged out, or no longer allowed."],
+    away: ["The server cannot be reached; trying again", "The server cannot be reached."],
+    broken: ["The answer cannot be shown; trying again", "The answer cannot be shown."],
+  };
   const drawn = new Map();
   let failures = 0;
   let timer = null;
@@ -13,9 +19,10 @@
 
   const say = (state, words) => {
     const live = page.querySelector("[data-live]");
-    if (live.dataset.live !== state) {
+    const place = live.querySelector("[data-live-words]");
+    if (live.dataset.live !== state || place.textContent !== words) {
       live.dataset.live = state;
-      live.querySelector("[data-live-words]").textContent = words;
+      place.textContent = words;
     }
   };
 
@@ -101,13 +108,15 @@
   const ask = async () => {
     const answer = await fetch(address(), { headers: { Accept: "application/json" } }).catch(() => null);
     if (answer?.status === 403) {
-      return "out";
+      return { state: "out" };
     }
-    const fresh = answer?.ok ? await answer.json().catch(() => null) : null;
-    if (fresh) {
-      show(fresh);
+    const told = await answer?.json().catch(() => null);
+    if (answer?.ok && told) {
+      show(told);
+      return { state: "live" };
     }
-    return fresh ? "live" : "away";
+    const isRefused = answer?.status >= 400 && answer?.status < 500 && told?.detail;
+    return isRefused ? { state: "refused", words: [told.detail, told.detail] } : { state: "away" };
   };
 
   const look = async () => {
@@ -115,25 +124,26 @@
       return;
     }
     isAsking = true;
-    const state = await ask();
-    isAsking = false;
-    after(state);
+    let found = { state: "broken" };
+    try {
+      found = await ask();
+    } finally {
+      isAsking = false;
+      after(found);
+    }
   };
 
-  const after = (state) => {
-    failures = state === "away" ? failures + 1 : 0;
-    if (state === "out") {
-      say("out", "Logged out, or no longer allowed: load the page again");
-      announce("Logged out, or no longer allowed.");
-      return;
-    }
-    if (state === "away") {
-      say("away", "The server cannot be reached; trying again");
-      announce("The server cannot be reached.");
-    } else {
+  const after = ({ state, words = WORDS[state] }) => {
+    failures = state === "live" ? 0 : failures + 1;
+    if (state === "live") {
       say("live", "Live");
+    } else {
+      say(state, words[0]);
+      announce(words[1]);
     }
-    wait(Math.min(every * 2 ** failures, Math.max(every, LONGEST_WAIT)));
+    if (state !== "out") {
+      wait(Math.min(every * 2 ** failures, Math.max(every, LONGEST_WAIT)));
+    }
   };
 
   const wait = (milliseconds) => {
