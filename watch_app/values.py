@@ -88,7 +88,7 @@ class Series:
 
 @dataclass(frozen=True)
 class ConsumerNow:
-    """How a consumer stands. `state`: the first that holds of disabled, paused, channel paused, open (its breaker), ok."""
+    """How a consumer stands. `state`: the first of disabled, paused, channel paused, open (its breaker), ok."""
 
     channel_id: int
     channel: str
