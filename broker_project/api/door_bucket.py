@@ -11,7 +11,6 @@ from redis.exceptions import RedisError
 
 from broker_project.api.token_bucket import TAKE, Limit, Rest, script_arguments
 
-PATIENCE_SECONDS = 0.05
 REST_SECONDS = 3.0
 CONNECTIONS = 8
 
@@ -21,7 +20,7 @@ Refusal = tuple[Limit, float]
 class DoorBucket:
     """Answers which limit is in the way and for how many seconds; None means go ahead."""
 
-    def __init__(self, client: Redis, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, client: Redis, patience_seconds: float) -> None:
         self._patience_seconds = patience_seconds
         self._client = client
         self._script = client.register_script(TAKE)
@@ -64,7 +63,8 @@ class DoorBucket:
 def door_bucket() -> DoorBucket:
     """One per process, for its event loop."""
     once = Retry(NoBackoff(), 0)
-    return DoorBucket(Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once))
+    client = Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=once)
+    return DoorBucket(client, settings.LIMIT_PATIENCE_SECONDS)
 
 
 async def close_door_bucket() -> None:

@@ -56,6 +56,8 @@ MANAGEMENT_RATE_PER_SECOND = env.float("MANAGEMENT_RATE_PER_SECOND", 100.0)
 MANAGEMENT_BURST = env.int("MANAGEMENT_BURST", 200)
 # Refused credentials a minute from one address before it gets 429; 0 turns the limit off.
 REFUSALS_PER_MINUTE = env.float("REFUSALS_PER_MINUTE", 60.0)
+# How long a door waits for Redis to say whether a rate limit is in the way; then it lets the request in, in seconds.
+LIMIT_PATIENCE_SECONDS = env.float("LIMIT_PATIENCE_SECONDS", 0.05)
 # Shared secrets of a gateway that signs every request (X-Broker-Signature); none: not asked for.
 GATEWAY_SECRETS: list[str] = several_from_environment("GATEWAY_SECRETS")
 

@@ -79,6 +79,8 @@ def prepared(data_dir: Path) -> Iterator[Broker]:
             "BROKER_DATA_DIR": str(data_dir),
             "DJANGO_SETTINGS_MODULE": "broker_project.settings.development",
             "REGISTRY_FILE": str(data_dir / "none.toml"),
+            # A Redis that is there is waited for, also on a busy machine.
+            "LIMIT_PATIENCE_SECONDS": "10",
         }
         running = Broker(url, data_dir, environment)
         running.manage("prepare")

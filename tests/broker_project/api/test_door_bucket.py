@@ -24,7 +24,7 @@ def with_bucket(story: Callable[[DoorBucket], Awaitable[Value]], url: str = "") 
 
     async def run() -> Value:
         async with Redis.from_url(url or settings.REDIS_URL) as client:
-            return await story(DoorBucket(client) if url else DoorBucket(client, patience_seconds=30.0))
+            return await story(DoorBucket(client, settings.LIMIT_PATIENCE_SECONDS if url else 30.0))
 
     return asyncio.run(run())
 
