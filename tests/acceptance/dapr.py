@@ -21,6 +21,30 @@ spec:
   metadata: [{name: enableDelayedMessaging, value: "true"}]
 """
 
+# One that sends now, one that may delay, one that makes no topics.
+THREE_COMPONENTS = """
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: {name: pubsub}
+spec: {type: pubsub.redis, version: v1}
+---
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: {name: delayed}
+spec:
+  type: pubsub.redis
+  version: v1
+  metadata: [{name: enableDelayedMessaging, value: "true"}]
+---
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: {name: strict}
+spec:
+  type: pubsub.redis
+  version: v1
+  metadata: [{name: createTopics, value: "false"}]
+"""
+
 
 def load_components(broker: Broker) -> None:
     """`events` sends now, `later` may delay."""

@@ -18,32 +18,11 @@ from dapr.conf import settings
 
 from broker_project.cli.readiness import http2_answers
 from channels_app.models import JobStatus
+from tests.acceptance.dapr import THREE_COMPONENTS
 from tests.acceptance.engine import Engine
 from tests.acceptance.servers import START_SECONDS, STOP_SECONDS, free_port, wait_until
 
 WAIT_SECONDS = 60.0
-COMPONENTS = """
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: pubsub}
-spec: {type: pubsub.redis, version: v1}
----
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: delayed}
-spec:
-  type: pubsub.redis
-  version: v1
-  metadata: [{name: enableDelayedMessaging, value: "true"}]
----
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: strict}
-spec:
-  type: pubsub.redis
-  version: v1
-  metadata: [{name: createTopics, value: "false"}]
-"""
 JOBS: LiteralString = (
     "SELECT j.status FROM delivery_job j JOIN message m ON m.id = j.message_id JOIN channel c ON c.id = m.channel_id"
     " WHERE c.public_id = %s ORDER BY j.id"
@@ -117,7 +96,7 @@ def new_topic() -> str:
 
 
 @contextmanager
-def opened(engine: Engine, components: str = COMPONENTS) -> Iterator[Door]:
+def opened(engine: Engine, components: str = THREE_COMPONENTS) -> Iterator[Door]:
     door = Door(engine)
     door.add_components(components)
     door.health = str(engine.broker.serve(GRPC_ADDRESS=door.address).base_url).rstrip("/")

@@ -9,30 +9,9 @@ import httpx
 import psycopg
 from psycopg.rows import dict_row
 
+from tests.acceptance.dapr import THREE_COMPONENTS
 from tests.acceptance.servers import Broker
 
-COMPONENTS = """
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: pubsub}
-spec: {type: pubsub.redis, version: v1}
----
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: delayed}
-spec:
-  type: pubsub.redis
-  version: v1
-  metadata: [{name: enableDelayedMessaging, value: "true"}]
----
-apiVersion: dapr.io/v1alpha1
-kind: Component
-metadata: {name: strict}
-spec:
-  type: pubsub.redis
-  version: v1
-  metadata: [{name: createTopics, value: "false"}]
-"""
 JSON = {"Content-Type": "application/json"}
 BAD_METADATA = ("ERR_PUBSUB_REQUEST_METADATA", "DAPR_PUBSUB_METADATA_DESERIALIZATION")
 
@@ -81,7 +60,7 @@ def opened(broker: Broker) -> Door:
     """With three components, and a producer that has a token of its own."""
     broker.environment |= {"MANAGEMENT_RATE_PER_SECOND": "0", "REFUSALS_PER_MINUTE": "0"}
     file = broker.data_dir / "components.yaml"
-    file.write_text(COMPONENTS)
+    file.write_text(THREE_COMPONENTS)
     broker.manage("load_components", str(file))
     web = broker.serve()
     web.headers["dapr-api-token"] = web.headers["Authorization"].removeprefix("Bearer ")

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.acceptance.dapr_door import COMPONENTS, opened
+from tests.acceptance.dapr import THREE_COMPONENTS
+from tests.acceptance.dapr_door import opened
 from tests.acceptance.engine import Engine
 from tests.acceptance.servers import ROOT
 
@@ -14,7 +15,7 @@ BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTAL
 
 
 def test_the_program_of_the_page_prints_what_the_page_says(engine: Engine, tmp_path: Path) -> None:
-    with opened(engine, COMPONENTS + "---\n" + BLOCKS["yaml"]) as door:
+    with opened(engine, THREE_COMPONENTS + "---\n" + BLOCKS["yaml"]) as door:
         (tmp_path / "shop.py").write_text(BLOCKS["python"])
         told = {
             "DAPR_GRPC_ENDPOINT": door.address,

@@ -14,7 +14,7 @@ from dapr.clients.grpc.interceptors import DaprClientInterceptor
 from dapr.conf import settings
 from google.protobuf.any_pb2 import Any as GrpcAny
 
-from tests.acceptance.dapr_door import COMPONENTS
+from tests.acceptance.dapr import THREE_COMPONENTS
 from tests.acceptance.running import SECONDS, Installation, installation
 from tests.acceptance.servers import wait_until
 
@@ -24,7 +24,7 @@ def running() -> Iterator[Installation]:
     with installation() as broker:
         broker.up()
         components = broker.data_dir / "components.yaml"
-        components.write_text(COMPONENTS)
+        components.write_text(THREE_COMPONENTS)
         broker.do("manage", "load_components", str(components))
         yield broker
 
