@@ -74,7 +74,10 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _start(plan: Plan) -> int:
-    if plan.background:
+    holder = lock.holder(plan.data_dir)
+    if holder and holder.command == "up":
+        print(_runs_already(plan, holder))
+    elif plan.background:
         print(background.start(plan))
     else:
         _manage(plan, print)
@@ -88,9 +91,17 @@ def _manage(plan: Plan, ready: Callable[[str], None]) -> None:
     except lock.DataBusy as busy:
         if busy.holder.command != "up":
             raise
-        running = state.read(plan.data_dir)
-        address = (running.plan if running else plan).web
-        ready(f"The broker is already running at {address} (pid {busy.holder.pid}); ./broker down stops it.")
+        # Started between our look at the lock and now.
+        ready(_runs_already(plan, busy.holder))
+
+
+def _runs_already(plan: Plan, holder: lock.Holder) -> str:
+    running = state.read(plan.data_dir)
+    address = (running.plan if running else plan).web
+    return (
+        f"The broker is already running at {address} (pid {holder.pid}). It does not use what is set now, only what was"
+        " set when it was started: ./broker down stops it."
+    )
 
 
 def _run(plan: Plan, ready: Callable[[str], None]) -> None:

@@ -103,6 +103,7 @@ def test_a_second_up_says_that_it_is_running(running: Installation) -> None:
     second = running.call("up")
     assert second.returncode == 0
     assert f"already running at http://127.0.0.1:{running.port} (pid {running.status()['pid']})" in second.stdout
+    assert running.call("up", "--background").stdout == second.stdout
     assert running.written() == before
 
 
