@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # What is later than this could not be read back.
 LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+TIME_OVER = "This time is over: a message is scheduled for one that is to come."
 
 
 class InvalidScheduledFor(BrokerError):
@@ -49,7 +50,7 @@ def spread_over(asked: int, channel: Entry) -> Times:
 def check_delay(asked: int) -> None:
     least = settings.MIN_SCHEDULE_DELAY_MINUTES
     if asked < time.time() * 1_000_000 + least * 60_000_000:
-        raise ScheduledTooSoon(f"A message is scheduled at least {least:g} minutes ahead.")
+        raise ScheduledTooSoon(f"A message is scheduled at least {least:g} minutes ahead." if least else TIME_OVER)
 
 
 def microseconds(text: object) -> int:

@@ -80,6 +80,12 @@ def test_too_near_and_past_are_412(ahead: dict[str, float]) -> None:
     assert refused.value.status == 412
 
 
+def test_where_no_delay_is_asked_for_a_past_time_is_said_to_be_over(settings: Any) -> None:
+    settings.MIN_SCHEDULE_DELAY_MINUTES = 0
+    with pytest.raises(ScheduledTooSoon, match="This time is over"):
+        times_for(iso(seconds=-1), CHANNEL)
+
+
 def test_a_channel_may_take_none_for_later() -> None:
     """Said before the time is found too near, and after it is found wrong."""
     shut = Entry(1, "token", delayed_messaging=False)
