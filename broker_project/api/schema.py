@@ -35,7 +35,7 @@ _CONDITION = [
         OpenApiParameter.HEADER,
         description="The Last-Modified you know. This or If-Match is needed if it exists.",
     ),
-    OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag you know."),
+    OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag you know; `*`: any."),
 ]
 _ONLY_NEW = OpenApiParameter(
     "If-None-Match",

@@ -7,7 +7,9 @@ from broker_project.lib.errors import BrokerError
 
 
 class PreconditionMissing(BrokerError):
-    """It exists: say which state of it you know by If-Unmodified-Since (its Last-Modified) or If-Match (its ETag)."""
+    """It exists: say which state of it you mean by If-Match (its ETag, or * for whatever is there now) or
+    If-Unmodified-Since (its Last-Modified).
+    """
 
 
 class PreconditionInvalid(BrokerError):

@@ -284,9 +284,18 @@ def test_a_slash_too_many_is_404_and_not_a_redirect(api: Client, path: str) -> N
 def test_an_update_without_a_condition_is_refused(api: Client) -> None:
     make_channel(name="Orders")
 
-    problem(put(api, "/channel/orders", {"name": "Other"}), 400, "precondition_missing")
+    refused = problem(put(api, "/channel/orders", {"name": "Other"}), 400, "precondition_missing")
 
     assert Channel.objects.get().name == "Orders"
+    assert "If-Match (its ETag, or * for whatever is there now)" in refused["detail"]
+
+
+def test_an_update_of_whatever_is_there_is_taken(api: Client) -> None:
+    make_channel(name="Orders")
+
+    assert put(api, "/channel/orders", {"name": "Other"}, if_match="*").status_code == 200
+
+    assert Channel.objects.get().name == "Other"
 
 
 def test_the_last_modified_that_was_read_opens_one_update(api: Client) -> None:
