@@ -11,7 +11,7 @@ from spark_analytics.troubles import TROUBLES, in_a_line
 
 
 def main(words: list[str]) -> int:
-    top = argparse.ArgumentParser(prog="python -m spark_analytics")
+    top = argparse.ArgumentParser(prog="broker")
     commands = top.add_subparsers(title="commands", required=True)
     report = commands.add_parser("report", description="All reports over a range, as a page and as files.")
     arguments.add_to(report)

@@ -51,6 +51,13 @@ def test_a_replica_that_is_away(
     assert "127.0.0.1" in one_line(capsys)
 
 
+def test_a_channel_that_is_not_there(told: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as ending:
+        report(["report", "--channel", "nope", "--out", str(tmp_path / "out")])
+    assert ending.value.code == 2
+    assert capsys.readouterr().err.endswith("broker report: error: There is no channel nope.\n")
+
+
 def test_a_lake_whose_files_are_gone(
     told: None, lake: Settings, bring: Export, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
