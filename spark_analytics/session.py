@@ -19,7 +19,8 @@ from spark_analytics.java import java_home
 from spark_analytics.settings import data_dir
 
 LOCAL = "local[2]"
-TOP = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent
 _OPENING = threading.Lock()
 # Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
 SETTINGS = {
@@ -34,7 +35,10 @@ SETTINGS = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    # The file has to be there from the start: what Spark says before it has read a level is about levels.
+    "spark.driver.extraJavaOptions": (
+        f"-Duser.timezone=UTC -Dlog4j2.configurationFile={(HERE / 'log4j2.properties').as_uri()}"
+    ),
     "spark.log.level": "ERROR",
 }
 # For many queries over some thousand rows each: planning them, and compiling them, took twice as long as running them.
