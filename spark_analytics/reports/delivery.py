@@ -14,7 +14,8 @@ TITLE = "Delivery"
 ABOUT = (
     "Jobs made in the range by what has become of them: which part of the finished ones was delivered, which part"
     " of those tried was claimed more than once, and how long delivery took. Attempts are claims, those given back too:"
-    " by a worker that stopped, or a consumer that returned its lease."
+    " by a worker that stopped, or a consumer that returned its lease. Failures are those since a job was last queued"
+    " again; Failing consumers has the ones before, too."
 )
 KEYS = ("channel", "consumer")
 
