@@ -17,6 +17,10 @@ HOUR = timedelta(hours=1)
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # Told apart by those who see colours differently, on white and on black.
 COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
+# What went well is calm, what did not is not.
+MEANT = {"delivered": "#3b82c4", "succeeded": "#3b82c4", "dead": "#d2604a", "failed": "#d2604a", "open": "#b59a1b"}
+# Up to 2 Vega ticks the halves whatever the least step is.
+WHOLE: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelExpr": "datum.value % 1 ? '' : datum.label"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Lines:
                 title="UTC",
                 axis=alt.Axis(labelOverlap=True, format="%b %d %H:%M"),
             ),
-            y=alt.Y("value:Q", title=self.title),
+            y=alt.Y("value:Q", title=self.title, axis=_axis(rows)),
             color=_colour(rows),
             tooltip=[
                 alt.Tooltip("hour:T", timeUnit="utcyearmonthdatehours", title="hour, UTC"),
@@ -105,12 +109,11 @@ class Bars:
         return rows[:MOST_BARS], _left_out(MOST_BARS, len(rows))
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
-        has_parts = bool(self.parts) or len(self.values) > 1
-        axis = alt.Axis(format="%") if self.is_share else alt.Axis()
+        axis = alt.Axis(format="%", labelOverlap=True) if self.is_share else _axis(rows)
         return chart.encode(
             y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
             x=alt.X("value:Q", title=self.title, axis=axis),
-            color=_colour(rows, "part") if has_parts else alt.value(COLOURS[0]),
+            color=self._coloured(rows),
             # As they stand in the legend.
             order=alt.Order("part:O"),
             tooltip=[
@@ -119,6 +122,15 @@ class Bars:
                 alt.Tooltip("value:Q", title=self.title, format=".2%" if self.is_share else ",.5~g"),
             ],
         )
+
+    def _coloured(self, rows: list[Row]) -> alt.Color | alt.ColorValue:
+        if self.parts:
+            return _colour(rows, "part")
+        if len(self.values) == 1:
+            return alt.ColorValue(COLOURS[0])
+        names = sorted(self.values)
+        scale = alt.Scale(domain=names, range=[MEANT[name] for name in names])
+        return alt.Color("part:N", title=None, scale=scale, legend=_below())
 
 
 @dataclass(frozen=True)
@@ -170,6 +182,12 @@ def _joined(row: Row, names: tuple[str, ...]) -> str:
 
 def _point(hour: Any, name: str, value: Any) -> Row:
     return {"hour": exact(hour), "name": name, "value": value}
+
+
+def _axis(rows: list[Row]) -> alt.Axis:
+    """Of counts there is no half."""
+    counts = all(isinstance(row["value"], int | None) for row in rows)
+    return alt.Axis(labelOverlap=True, **WHOLE) if counts else alt.Axis(labelOverlap=True)
 
 
 def _colour(rows: list[Row], field: str = "name") -> alt.Color:

@@ -13,14 +13,19 @@ import altair as alt
 import vl_convert
 
 from spark_analytics.render.charts import Drawn
-from spark_analytics.render.comparison import compared
-from spark_analytics.render.values import Heading, Result, Row, moment, written
+from spark_analytics.render.comparison import BEFORE, compared
+from spark_analytics.render.values import Heading, Result, Row, moment, percent, written
 
 HERE = Path(__file__).parent
 # A browser is slow with more; the CSV has them all.
 MOST_ROWS = 500
 # By which rows of two periods are matched; the hour itself stands beside it.
 HIDDEN = {"hours_in"}
+# Shown in percent, as the pictures show them; in the files they are fractions.
+SHARES = {
+    *("success_rate", "retry_rate", "failure_rate", "attainment", "share_of_successes"),
+    *("within_1s", "within_10s", "within_60s"),
+}
 # Neither may end the script that they stand in.
 _UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _PAGE = """<!DOCTYPE html>
@@ -131,12 +136,13 @@ def _table(result: Result, heading: Heading) -> str:
 
 
 def _line(row: Row, columns: tuple[str, ...], right: dict[str, bool]) -> str:
-    cells = "".join(f"<td{_aligned(right[name])}>{_cell(row.get(name))}</td>" for name in columns)
+    cells = "".join(f"<td{_aligned(right[name])}>{_cell(name, row.get(name))}</td>" for name in columns)
     return f"<tr>{cells}</tr>"
 
 
-def _cell(value: Any) -> str:
-    text = escape(written(value))
+def _cell(column: str, value: Any) -> str:
+    is_share = column.removesuffix(BEFORE) in SHARES
+    text = escape(percent(value) if is_share else written(value))
     return f"<time>{text}</time>" if isinstance(value, datetime) else text
 
 

@@ -63,6 +63,10 @@ def written(value: Any) -> str:
             return str(value)
 
 
+def percent(share: float | None) -> str:
+    return written(None) if share is None else f"{written(100 * share)}%"
+
+
 def exact(value: Any) -> Any:
     """As JSON and CSV have it: moments in RFC 3339."""
     return f"{value:%Y-%m-%dT%H:%M:%SZ}" if isinstance(value, datetime) else value

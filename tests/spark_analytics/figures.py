@@ -38,6 +38,16 @@ def sla() -> Result:
     return Result("sla", "Delivered in time", "Which part.", ("channel", "consumer"), columns, rows)
 
 
+def retries(*counts: tuple[int, int]) -> Result:
+    """How many succeeded and failed at the first attempt, at the second, and so on."""
+    rows = [
+        {"attempt": number, "succeeded": succeeded, "failed": failed, "success_rate": succeeded / (succeeded + failed)}
+        for number, (succeeded, failed) in enumerate(counts, start=1)
+    ]
+    columns = ("attempt", "succeeded", "failed", "success_rate")
+    return Result("retries", "Retries", "Which attempt it took.", ("attempt",), columns, rows)
+
+
 def heat_map() -> Result:
     rows = [
         {"day_of_week": day, "hour_of_day": hour, "messages_per_hour": day * hour / 3}

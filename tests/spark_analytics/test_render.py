@@ -12,10 +12,10 @@ import pytest
 
 from spark_analytics.errors import NotDrawn
 from spark_analytics.render import Result, Writer, files, write
-from spark_analytics.render.charts import MOST_BARS, MOST_LINES
+from spark_analytics.render.charts import MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
 from spark_analytics.render.comparison import change
 from spark_analytics.render.pictures import PICTURES, draw
-from spark_analytics.render.values import written
+from spark_analytics.render.values import percent, written
 from spark_analytics.reports import REPORTS
 from tests.spark_analytics.figures import (
     HOUR,
@@ -26,6 +26,7 @@ from tests.spark_analytics.figures import (
     heat_map,
     nothing,
     producers,
+    retries,
     sla,
     throughput,
 )
@@ -197,6 +198,38 @@ def test_an_hour_without_messages_is_drawn_as_none() -> None:
     assert points == [("2026-11-09T00:00:00Z", 1), ("2026-11-09T01:00:00Z", 0), ("2026-11-09T02:00:00Z", 0)]
 
 
+def test_what_went_well_is_drawn_calm_and_what_failed_is_not() -> None:
+    drawn = draw(retries((3, 1), (1, 0)), heading())
+    assert drawn
+    scale = drawn.spec["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        "succeeded": MEANT["succeeded"], "failed": MEANT["failed"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("picture", [one for one in PICTURES.values() if isinstance(one, Bars)])
+def test_each_of_several_figures_in_a_bar_has_a_colour_that_means_something(picture: Bars) -> None:
+    assert len(picture.values) == 1 or set(picture.values) <= MEANT.keys()
+
+
+def test_an_axis_of_counts_has_whole_numbers_and_one_of_seconds_need_not() -> None:
+    few = draw(retries((1, 1)), heading())
+    seconds = draw(replace(nothing("lateness"), rows=[{"horizon": "minute", "p95": 0.4}]), heading())
+    assert few
+    assert few.spec["encoding"]["x"]["axis"] == {"labelOverlap": True, **WHOLE}
+    assert seconds
+    assert seconds.spec["encoding"]["x"]["axis"] == {"labelOverlap": True}
+
+
+def test_shares_are_percent_on_the_page_and_fractions_in_the_files(tmp_path: Path) -> None:
+    seen = retries((2, 1))
+    write(tmp_path, heading(compares=True), [replace(seen, before=retries((1, 3)).rows)])
+    shown = read(tmp_path).shown
+    assert "66.67%25%" in shown
+    [row] = rows_of(tmp_path / "retries.csv")
+    assert (row["success_rate"][:6], row["success_rate before"]) == ("0.6666", "0.25")
+
+
 def test_sunday_is_the_last_day_of_the_heat_map() -> None:
     drawn = draw(heat_map(), heading())
     assert drawn
@@ -218,6 +251,13 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_figures_are_written_for_people(value: object, text: str) -> None:
     assert written(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(None, "-"), (0.0, "0%"), (0.07, "7%"), (0.99954, "99.95%"), (1.0, "100%")]
+)
+def test_a_share_is_written_in_percent(share: float | None, text: str) -> None:
+    assert percent(share) == text
 
 
 def test_pictures_that_cannot_be_drawn_are_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
