@@ -28,6 +28,10 @@ class StillWriting(ReportError):
     """A transaction that writes to the broker's tables has not ended; the export gave up waiting for it."""
 
 
+class NoReplica(ReportError):
+    """The database of ANALYTICS_DATABASE_URL does not answer:"""
+
+
 class ReplicaBehind(ReportError):
     """The replica of ANALYTICS_DATABASE_URL is too far behind to read from; gave up waiting for it."""
 
@@ -51,8 +55,15 @@ def wait_for_replica(connection: Connection, reads_url: str) -> None:
     # What a commit that does not wait for the disk has said, but not yet written, counts.
     row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
     until = time.monotonic() + WAIT_SECONDS
-    with psycopg.connect(reads_url, autocommit=True) as replica:
+    with _replica(reads_url) as replica:
         while replica.execute(_BEHIND, row).fetchone() == (True,):
             if time.monotonic() > until:
                 raise ReplicaBehind
             time.sleep(_LOOK_SECONDS)
+
+
+def _replica(url: str) -> Connection:
+    try:
+        return psycopg.connect(url, autocommit=True)
+    except psycopg.OperationalError as error:
+        raise NoReplica(f"{NoReplica.__doc__} {str(error).splitlines()[0]}") from error
