@@ -98,6 +98,14 @@ def test_a_picture_without_a_point_says_so() -> None:
     assert "not measured" in charts(empty, AT, ALL)[0].label
 
 
+def test_a_rate_of_which_only_the_first_step_has_begun_says_so() -> None:
+    series = make_series()
+    young = replace(series, points=series.points[-1:])
+    said = {chart.plan.name: chart.nothing for chart in charts(young, AT, ALL) if chart.is_empty}
+    assert said == dict.fromkeys(("throughput", "failures"), "The first step of this picture is not over yet.")
+    assert charts(replace(series, points=[]), AT, ALL)[0].nothing == "Nothing was measured in this time."
+
+
 def test_figures_are_the_values_and_their_text() -> None:
     found = figures(make_series(), make_now(), ALL)
     assert (found["accepted"].value, found["accepted"].text) == (3_000, "3,000")
