@@ -139,6 +139,8 @@ def test_all_is_well_where_nothing_is_wrong() -> None:
         ({"consumers": [make_consumer(n, state="open") for n in (1, 2)]}, "2 consumers are held", "delivery=breaker"),
         ({"consumers": [make_consumer(state="paused")]}, "A consumer is paused.", "delivery=paused"),
         ({"paused_channels": ["orders"]}, "Paused: orders.", "/channel/?delivery=paused"),
+        ({"open_alerts": 1}, "An alert is open.", "/alert/?state=open"),
+        ({"open_alerts": 7}, "7 alerts are open.", "/alert/?state=open"),
     ],
 )
 def test_what_is_wrong_is_said_and_leads_to_the_list_behind_it(wrong: dict[str, object], text: str, url: str) -> None:
@@ -209,7 +211,10 @@ def test_the_worst_fifty_consumers_are_listed_and_the_others_counted() -> None:
 
 def test_who_may_see_the_dashboard_alone_gets_no_name_no_letter_and_no_link() -> None:
     now = make_now(
-        overdue_seconds=80.0, paused_channels=["secret-channel"], consumers=[make_consumer(state="disabled")]
+        overdue_seconds=80.0,
+        paused_channels=["secret-channel"],
+        consumers=[make_consumer(state="disabled")],
+        open_alerts=3,
     )
     told = shown.first_look(make_series(), now, [make_event("secret-event")], Asked(), BLIND)
     assert told["rows"] == told["causes"] == told["events"] == told["next_hour"] == told["notices"] == []
