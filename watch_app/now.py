@@ -118,9 +118,13 @@ _PAUSED = """
 SELECT c.public_id FROM channel c JOIN channel_state s ON s.channel_id = c.id
 WHERE s.paused_at IS NOT NULL AND c.deleted_at IS NULL AND %(channel)s IN (0, c.id) ORDER BY c.id
 """
-# Beat and the workers; what else leaves a mark there is not a part that runs.
+# Beat and the workers; what else leaves a mark there is not a part that runs. Beside them the open alerts: those that
+# are not over are few, and together in the index alert_by_end.
 _PARTS = """
-SELECT name, extract(epoch FROM now() - progress.at)::float8
+SELECT name, extract(epoch FROM now() - progress.at)::float8, (
+    SELECT count(*) FROM alert WHERE ended_at IS NULL AND began_at IS NOT NULL
+       AND %(channel)s IN (0, channel_id) AND %(consumer)s IN (0, consumer_id)
+)
 FROM unnest(ARRAY['beat', 'dispatch', 'delivery', 'reports']) WITH ORDINALITY AS part (name, place)
 LEFT JOIN progress USING (name) ORDER BY place
 """
@@ -133,6 +137,7 @@ def now(scope: Scope) -> Now:
     counted = _rows(_STANDING, told)
     consumers = _rows(_CONSUMERS, told)
     dues, overdue_seconds = _dues(scope, at)
+    parts = _rows(_PARTS, told)
     return Now(
         at=at,
         queued=_count(counted, 2, 1001),
@@ -145,9 +150,10 @@ def now(scope: Scope) -> Now:
         next_hour=dues[: len(_HOUR_STEPS) - 1],
         next_day=dues[len(_HOUR_STEPS) - 1 :],
         causes=[Cause(reason, count) for kind, _, reason, count in counted if kind == 5],
-        parts=[Part(*row) for row in _rows(_PARTS, {})],
+        parts=[Part(*row[:-1]) for row in parts],
         depths=_depths(),
         paused_channels=[name for (name,) in _rows(_PAUSED, told)],
+        open_alerts=parts[0][-1],
     )
 
 

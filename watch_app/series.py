@@ -28,9 +28,25 @@ RANGES: dict[str, tuple[timedelta, timedelta]] = {
 # A sweep that has not run for long leaves more: then the newest are read, and the rest is shown when it is back.
 MOST_FLOWS = 50_000
 
+# Of a step is known how many stood at its end: the first look is the step that ends first, a short one where recording
+# has only begun. In it whoever has no row had none.
+_FIRST_LETTERS = """
+SELECT coalesce((
+    SELECT letters FROM watch_recorded AS mine
+    WHERE channel_id = %(channel)s AND consumer_id = %(consumer)s AND mine.step = look.step AND mine.at = look.at
+), 0) FROM (
+    SELECT steps.step, began.at FROM unnest(%(steps)s::int[]) AS steps (step) CROSS JOIN LATERAL (
+        SELECT at FROM watch_recorded
+        WHERE channel_id = 0 AND consumer_id = 0 AND step = steps.step AND at >= %(start)s AND at < %(end)s
+          AND letters IS NOT NULL
+        ORDER BY channel_id, consumer_id, step, at LIMIT 1
+    ) AS began ORDER BY began.at + make_interval(secs => steps.step), steps.step LIMIT 1
+) AS look
+"""
 # All rows have the same columns, so that whatever belongs to a step is added up. A consumer has its channel's share of
 # what came in; a step in which the sweep ran is one of zeros to whoever has no row in it.
 _ROWS = f"""
+SELECT told.*, ({_FIRST_LETTERS}) FROM (
 SELECT at, accepted, delivered, failed, dead, scheduled, retried, latency, lag, queued, in_flight, letters
 FROM watch_recorded
 WHERE channel_id = %(channel)s AND consumer_id = %(consumer)s AND step = %(step)s AND at >= %(start)s AND at < %(end)s
@@ -62,7 +78,7 @@ SELECT date_bin(make_interval(secs => %(step)s), now(), 'epoch'::timestamptz), s
 FROM (SELECT channel_id, count FROM counter WHERE kind = 1 AND status = 100
       UNION ALL SELECT channel_id, count FROM counter_delta WHERE kind = 1 AND status = 100) AS waiting
 WHERE %(channel)s IN (0, channel_id) AND now() >= %(start)s AND now() < %(end)s HAVING sum(count) > 0
-ORDER BY 1
+) AS told ORDER BY 1
 """  # noqa: S608
 
 
@@ -77,7 +93,7 @@ class _Sum:
 
     @classmethod
     def of(cls, row: Any) -> "_Sum":
-        return cls(row[1:7], row[7], row[8], row[9:])
+        return cls(row[1:7], row[7], row[8], row[9:12])
 
     @classmethod
     def over(cls, parts: Sequence["_Sum"]) -> "_Sum":
@@ -95,10 +111,6 @@ class _Sum:
             return parts[0]
         standing: Any = tuple(map(_sum_of_known, zip(*(part.standing for part in parts), strict=True)))
         return replace(cls.over(parts), standing=standing)
-
-    @property
-    def letters(self) -> int | None:
-        return self.standing[-1]
 
     def point(self, at: datetime) -> Point:
         return Point(at, *self.counts, percentiles(self.latency), percentiles(self.lag), *self.standing)
@@ -131,14 +143,14 @@ def series(scope: Scope, span: Span) -> Series:
 
 def since(scope: Scope, after: datetime, span: Span) -> Series:
     """Only the points of steps that begin at this time or after it; totals are of the whole span."""
-    moments = list(_moments(_read(scope, span)))
+    rows = _read(scope, span)
+    moments = list(_moments(rows))
     first = floor(after, span.step)
     first += span.step if first < after else timedelta()
     recent = (moment for moment in moments if moment[0] >= first)
     by_step = groupby(recent, key=lambda moment: floor(moment[0], span.step))
     points = [_Sum.over([one for _, one in step]).point(at) for at, step in by_step]
-    letters = next((one.letters for _, one in moments if one.letters is not None), None)
-    return Series(span, points, _Sum.over([one for _, one in moments]).totals(), letters)
+    return Series(span, points, _Sum.over([one for _, one in moments]).totals(), rows[0][-1] if rows else None)
 
 
 def _moments(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[datetime, _Sum]]:
@@ -150,7 +162,12 @@ def _moments(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[datetime, _Sum]]:
 def _read(scope: Scope, span: Span) -> list[tuple[Any, ...]]:
     """In one statement: what is folded meanwhile is seen once."""
     step = max(step for step in Step if not span.step % timedelta(seconds=step))
-    told = {"channel": scope.channel_id, "consumer": scope.consumer_id, "step": step.value}
+    told: dict[str, Any] = {
+        "channel": scope.channel_id,
+        "consumer": scope.consumer_id,
+        "step": step.value,
+        "steps": [one.value for one in Step if one <= step],
+    }
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, {**told, "start": span.start, "end": span.end})
         return cursor.fetchall()

@@ -155,3 +155,4 @@ class Now:
     parts: Sequence[Part]
     depths: dict[str, int] | None
     paused_channels: Sequence[str]
+    open_alerts: int

@@ -11,8 +11,8 @@ def address(row: Any) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
-def link(row: Any) -> str:
-    return format_html('<a href="{}" class="text-link">{}</a>', address(row), row)
+def link(row: Any, words: str = "") -> str:
+    return format_html('<a href="{}" class="text-link">{}</a>', address(row), words or row)
 
 
 def listed(model: Any, **filters: Any) -> str:

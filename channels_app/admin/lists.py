@@ -36,7 +36,7 @@ class LongListAdmin(ModelAdmin):
     list_filter_submit = True
     list_disable_select_all = True
     list_per_page = 50
-    ordering = ("-pk",)
+    ordering: tuple[str, ...] = ("-pk",)
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER

@@ -99,7 +99,9 @@ def story(job: DeliveryJob, since: datetime) -> JobStory:
     tries = list(job.attempts.all())
     before = [attempted(one, since) for one in tries if one.attempt < job.attempt]
     last = [attempted(one, since) for one in tries if one.attempt >= job.attempt]
-    return JobStory(job, [*before, *_held(job, since), *(last or _released(job, since)), _end(job, since)])
+    # A try has the time of its statement, its job that of the transaction: an end is not before what led to it.
+    at = max([job.status_changed_at, *(one.finished_at for one in tries)])
+    return JobStory(job, [*before, *_held(job, since), *(last or _released(job, since)), _end(job, since, at)])
 
 
 def _held(job: DeliveryJob, since: datetime) -> Iterator[Moment]:
@@ -150,9 +152,8 @@ def _outcome(attempt: DeliveryAttempt) -> tuple[str, str, str]:
     return ("ok", "success", took) if attempt.ok else ("failed", "danger", took)
 
 
-def _end(job: DeliveryJob, since: datetime) -> Moment:
+def _end(job: DeliveryJob, since: datetime, at: datetime) -> Moment:
     """Where the job stands."""
-    at = job.status_changed_at
     match JobStatus(job.status):
         case JobStatus.DELIVERED:
             text = f"{_done(job)}{_by_its_clock(job.device_completed_at)}"

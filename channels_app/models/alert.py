@@ -45,7 +45,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.prefetch_related(channels, Prefetch("consumer", Consumer.objects.only("public_id", "channel_id")))
 
     def open_first(self) -> "AlertQuerySet":
-        return self.order_by(F("ended_at").desc(nulls_first=True), "-pk")
+        """Then by when they began: a row is older than its alert by as long as the rule asks."""
+        return self.order_by(F("ended_at").desc(nulls_first=True), "-began_at", "-pk")
 
     def begin(self, alerts: Iterable["Alert"], now: datetime) -> None:
         """With the value and the threshold of this moment."""

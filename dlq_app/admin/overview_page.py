@@ -63,7 +63,7 @@ def overview_view(request: HttpRequest) -> HttpResponse:
         "more_alerts": len(found_alerts) > raised.MOST_SHOWN,
         "alerts_url": listed(Alert) if request.user.has_perm(VIEW_ALERTS) else None,
     }
-    frame = {**admin.site.each_context(request), "opts": DeadLetter._meta}
+    frame = admin.site.each_context(request)
     return TemplateResponse(request, "dlq_app/admin/overview.html", {**frame, **shown})
 
 

@@ -1,5 +1,6 @@
 """The overview of dead letters: by cause, by consumer, by time, at a price that does not grow."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -57,6 +58,12 @@ def test_letters_are_grouped_by_cause_and_the_biggest_comes_first(consumer: Cons
     ]
     assert timezone.now() - found.found[0].first_at > 2 * DAY
     assert (found.looked_at, found.is_complete) == (3, True)
+
+
+def test_the_way_to_the_page_ends_with_its_name(admin_client: Client) -> None:
+    shown = see(admin_client).content.decode()
+    listed = reverse("admin:dlq_app_deadletter_changelist")
+    assert re.search(rf'<a href="{listed}">Dead letters</a><span [^>]*>chevron_right</span>Overview', shown)
 
 
 def test_the_page_says_when_it_has_looked_at_a_part_only(

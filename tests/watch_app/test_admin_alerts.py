@@ -94,6 +94,26 @@ def test_every_episode_is_listed_with_who_was_told_when(admin_client: Client, ch
     assert f'href="{page(DeadLetterPolicy(channel=channel))}"' in shown
 
 
+def test_open_ones_come_first_and_among_them_the_one_that_began_last(admin_client: Client, channel: Channel) -> None:
+    now = timezone.now()
+    held = episode(channel, began_at=now)
+    early = episode(channel, kind="age", began_at=now - timedelta(minutes=1))
+    over = episode(make_channel("other"), over=True)
+
+    assert found(admin_client) == [held.pk, early.pk, over.pk]
+
+
+def test_a_consumer_is_named_with_its_channel_and_has_a_list_of_its_own(
+    admin_client: Client, channel: Channel, consumer: Consumer
+) -> None:
+    episode(channel)
+    alert = episode(channel, kind="oldest_waiting", consumer=consumer)
+
+    assert found(admin_client, state="open", consumer__id__exact=consumer.pk) == [alert.pk]
+    named = f'<a href="{page(consumer)}" class="text-link">orders / billing</a>'
+    assert named in admin_client.get(pages(Alert)).content.decode()
+
+
 @pytest.mark.parametrize("query", [{"state": "stone"}, {"kind__exact": "x"}, {"p": "x"}, {"channel__token": "x"}])
 def test_a_mistyped_address_is_no_error(admin_client: Client, channel: Channel, query: dict[str, str]) -> None:
     episode(channel)

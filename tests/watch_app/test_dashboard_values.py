@@ -98,6 +98,14 @@ def test_a_picture_without_a_point_says_so() -> None:
     assert "not measured" in charts(empty, AT, ALL)[0].label
 
 
+def test_a_rate_of_which_only_the_first_step_has_begun_says_so() -> None:
+    series = make_series()
+    young = replace(series, points=series.points[-1:])
+    said = {chart.plan.name: chart.nothing for chart in charts(young, AT, ALL) if chart.is_empty}
+    assert said == dict.fromkeys(("throughput", "failures"), "The first step of this picture is not over yet.")
+    assert charts(replace(series, points=[]), AT, ALL)[0].nothing == "Nothing was measured in this time."
+
+
 def test_figures_are_the_values_and_their_text() -> None:
     found = figures(make_series(), make_now(), ALL)
     assert (found["accepted"].value, found["accepted"].text) == (3_000, "3,000")
@@ -131,6 +139,8 @@ def test_all_is_well_where_nothing_is_wrong() -> None:
         ({"consumers": [make_consumer(n, state="open") for n in (1, 2)]}, "2 consumers are held", "delivery=breaker"),
         ({"consumers": [make_consumer(state="paused")]}, "A consumer is paused.", "delivery=paused"),
         ({"paused_channels": ["orders"]}, "Paused: orders.", "/channel/?delivery=paused"),
+        ({"open_alerts": 1}, "An alert is open.", "/alert/?state=open"),
+        ({"open_alerts": 7}, "7 alerts are open.", "/alert/?state=open"),
     ],
 )
 def test_what_is_wrong_is_said_and_leads_to_the_list_behind_it(wrong: dict[str, object], text: str, url: str) -> None:
@@ -201,7 +211,10 @@ def test_the_worst_fifty_consumers_are_listed_and_the_others_counted() -> None:
 
 def test_who_may_see_the_dashboard_alone_gets_no_name_no_letter_and_no_link() -> None:
     now = make_now(
-        overdue_seconds=80.0, paused_channels=["secret-channel"], consumers=[make_consumer(state="disabled")]
+        overdue_seconds=80.0,
+        paused_channels=["secret-channel"],
+        consumers=[make_consumer(state="disabled")],
+        open_alerts=3,
     )
     told = shown.first_look(make_series(), now, [make_event("secret-event")], Asked(), BLIND)
     assert told["rows"] == told["causes"] == told["events"] == told["next_hour"] == told["notices"] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from watch_app.explorer.axis import Axis, axis, duration
+from watch_app.explorer.axis import Axis, axis, duration, told_apart
 
 
 def line(times: list[float], busy: list[tuple[float, float]] | None = None) -> Axis:
@@ -83,3 +83,16 @@ def test_the_grid_is_a_round_number_of_steps() -> None:
 )
 def test_a_duration_is_told_in_the_units_that_matter(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([0, 1.2, 3.254, 3.294], ["0 ms", "1.2 s", "3.254 s", "3.294 s"]),
+        ([0.0571, 0.0573], ["57.10 ms", "57.30 ms"]),
+        ([123.1, 123.4], ["2 min 3.100 s", "2 min 3.400 s"]),
+        ([15_000, 15_009.5], ["4 h 10 min 0.000 s", "4 h 10 min 9.500 s"]),
+    ],
+)
+def test_times_that_would_be_told_alike_have_more_digits(times: list[float], words: list[str]) -> None:
+    assert told_apart(times) == words

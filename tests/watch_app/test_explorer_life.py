@@ -92,6 +92,26 @@ def test_tries_waits_and_the_end_are_told_in_order(
     assert page(job) in shown
 
 
+def test_an_id_stands_on_its_page_as_it_is(admin_client: Client, message: Message) -> None:
+    shown = text_of(admin_client)
+    assert "Message order-7" in shown
+    assert "Order-7" not in shown
+
+
+def test_an_end_is_not_before_the_try_that_led_to_it(
+    admin_client: Client, message: Message, consumer: Consumer
+) -> None:
+    begun = message.received_at + timedelta(seconds=0.998)
+    job = make_job(message, consumer, status=1003, attempt=1, status_changed_at=begun)
+    tried(job, 1, 1.0, status_code=200, duration_ms=8)
+    told = [
+        (moment.word, moment.later)
+        for moment in life(admin_client).context["life"].lanes[0].moments
+        if moment.word != "added"
+    ]
+    assert told == [("ok", "+1.000 s"), ("delivered", "+1.000 s")]
+
+
 def test_the_picture_has_a_lane_for_each_consumer_and_a_bar_for_each_try(
     admin_client: Client, channel: Channel, message: Message, consumer: Consumer
 ) -> None:

@@ -176,7 +176,7 @@ def test_pages_follow_each_other_without_a_gap(admin_client: Client, channel: Ch
         ({"channel": "%"}, "An id is 1 to 255"),
         ({"consumer": "nobody"}, "There is no such consumer"),
         ({"status": "lost"}, "Select a valid choice"),
-        ({"since": "yesterday"}, "This is no time"),
+        ({"since": "yesterday"}, "This is no time. Write a time like 2026-12-31T23:59:59."),
         ({"since": "0001-01-01T00:00"}, "No message can be of that time"),
         ({"until": "9999-12-31T23:59:59"}, "No message can be of that time"),
         ({"since": "2026-02-01", "until": "2026-01-01"}, "The end is before the beginning"),

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from channels_app.models import Channel, ChannelState, Consumer, ConsumerState, DeliveryJob, Producer, Progress
+from tests.channels_app.alerts.episodes import make_alert
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.dlq_app.letters import make_dead
@@ -53,6 +54,17 @@ def test_counts_are_of_the_scope(channel: Channel, consumer: Consumer, producer:
     assert (mine.queued, mine.in_flight, mine.letters) == (2, 0, 2)
     assert now(Scope(channel.pk, consumer.pk)).consumers == mine.consumers
     assert [(one.channel, one.consumer, one.letters) for one in mine.consumers] == [("orders", "billing", 2)]
+
+
+def test_open_alerts_are_counted_in_the_scope(channel: Channel, consumer: Consumer) -> None:
+    make_alert(channel)
+    make_alert(channel, rule_key="rule-2", consumer=consumer)
+    make_alert(None, part="beat")
+    make_alert(make_channel("over"), ended_at=timezone.now())
+    make_alert(make_channel("suspected"), began_at=None)
+
+    scopes = (Scope(), Scope(channel.pk), Scope(channel.pk, consumer.pk))
+    assert [now(scope).open_alerts for scope in scopes] == [3, 2, 1]
 
 
 def test_the_worst_come_first(channel: Channel, producer: Producer) -> None:

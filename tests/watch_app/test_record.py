@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from channels_app.models import Channel, Consumer, DeliveryJob, Producer
@@ -119,6 +120,33 @@ def test_what_waits_is_written_for_all_and_for_whoever_has_something(
     record()
 
     assert points(Scope(channel.pk, consumer.pk), "30d")[-1].queued == 0
+
+
+def test_letters_of_a_young_broker_are_compared_with_the_first_look_and_not_with_the_step_that_has_begun(
+    channel: Channel, consumer: Consumer, producer: Producer
+) -> None:
+    record()
+    Recorded.objects.filter(step=Step.TEN_SECONDS).update(at=F("at") - timedelta(seconds=10))
+    make_dead(consumer, producer)
+    record()
+
+    for scope in (Scope(), Scope(channel.pk), Scope(channel.pk, consumer.pk)):
+        for words in ("15m", "7d", "30d"):
+            assert series(scope, span_of(words, timezone.now())).first_letters == 0
+
+
+def test_letters_are_compared_with_the_step_that_ends_first() -> None:
+    start = AT.replace(minute=0, second=0)
+    looks = [(3600, 0, 3), (600, 60, 4), (3600, 60, 5)]
+    for step, minutes, letters in looks:
+        at = start + timedelta(minutes=minutes)
+        Recorded.objects.create(channel_id=0, consumer_id=0, step=step, at=at, letters=letters)
+
+    assert series(Scope(), span(start, 2, timedelta(hours=1))).first_letters == 3
+    later = span(start + timedelta(hours=1), 1, timedelta(hours=1))
+    assert series(Scope(), later).first_letters == 4
+    assert series(Scope(7), later).first_letters == 0
+    assert series(Scope(), span(start + timedelta(hours=2), 1, timedelta(hours=1))).first_letters is None
 
 
 def test_whoever_has_no_row_in_a_recorded_step_had_nothing(channel: Channel, consumer: Consumer) -> None:

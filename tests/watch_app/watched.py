@@ -82,6 +82,7 @@ def make_now(**fields: Any) -> Now:
         "parts": [Part("beat", 1.0), Part("dispatch", 2.5), Part("delivery", 0.4)],
         "depths": {"dispatch": 0, "delivery": 7},
         "paused_channels": [],
+        "open_alerts": 0,
     }
     return Now(**{**values, **fields})
 

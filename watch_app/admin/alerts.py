@@ -20,7 +20,7 @@ from channels_app.models import Alert, AlertKind
 from dlq_app.models import DeadLetter, DeadLetterPolicy
 from watch_app.models import AlertRule
 
-CHANNEL = "channel__id__exact"
+CHANNEL, CONSUMER = "channel__id__exact", "consumer__id__exact"
 TONES = {"open": "danger", "over": "success"}
 _LETTERS = frozenset({AlertKind.DEPTH, AlertKind.AGE})
 
@@ -45,9 +45,11 @@ class AlertAdmin(LongListAdmin):
     list_display = ("began_at", "rule", "state", "about_link", "what", "ended_at", "told_began", "told_over")
     list_filter = (OpenFilter, ("kind", ChoicesDropdownFilter), ("channel", ChannelFilter))
     list_select_related = ()
+    # The query has its own, which its index serves: open ones first.
+    ordering = ()
     sortable_by = ()
     actions = None
-    lookups = frozenset({OpenFilter.parameter_name, "kind__exact", CHANNEL})
+    lookups = frozenset({OpenFilter.parameter_name, "kind__exact", CHANNEL, CONSUMER})
     fields = (
         ("rule", "kind"),
         ("about_link", "state"),
@@ -61,10 +63,6 @@ class AlertAdmin(LongListAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alert]:
         return Alert.objects.begun().named().open_first()
-
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """The query has its own, which its index serves: open ones first."""
-        return ()
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return lookup in self.lookups
@@ -90,7 +88,7 @@ class AlertAdmin(LongListAdmin):
 
     @admin.display(description="about")
     def about_link(self, alert: Alert) -> str:
-        return link(alert.consumer or alert.channel) if alert.channel else alert.part or "-"
+        return link(alert.consumer or alert.channel, alert.about) if alert.channel else alert.part or "-"
 
     @display(description="state", label=TONES)  # type: ignore[untyped-decorator]
     def state(self, alert: Alert) -> str:

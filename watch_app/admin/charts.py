@@ -19,6 +19,9 @@ TICKS = 4
 # How seconds of a step make a count a rate.
 _RATES = {"per second": 1.0, "per minute": 60.0}
 
+NOTHING = "Nothing was measured in this time."
+NOT_YET = "The first step of this picture is not over yet."
+
 # Half of what is counted is not written below one.
 LEAST_TOP = {"count": 2.0}
 
@@ -78,6 +81,7 @@ class Chart:
     half: str
     label: str
     is_empty: bool
+    nothing: str
 
 
 def plans(sight: Sight) -> list[Plan]:
@@ -90,7 +94,11 @@ def charts(series: Series, at: datetime, sight: Sight) -> list[Chart]:
     seconds = series.span.step.total_seconds()
     is_open = bool(steps) and series.span.end > at
     return [
-        drawn(plan, {line.key: _values(plan, found[line.key], seconds, is_open) for line in plan.lines})
+        drawn(
+            plan,
+            {line.key: _values(plan, found[line.key], seconds, is_open) for line in plan.lines},
+            NOT_YET if is_open and plan.unit in _RATES and steps[-1] else NOTHING,
+        )
         for plan in plans(sight)
     ]
 
@@ -128,7 +136,8 @@ def _values(plan: Plan, column: Column, step_seconds: float, is_open: bool) -> C
     return [*rates[:-1], None] if is_open else rates
 
 
-def drawn(plan: Plan, values: Mapping[str, Column]) -> Chart:
+def drawn(plan: Plan, values: Mapping[str, Column], nothing: str) -> Chart:
+    """`nothing` is what is said where there is no line."""
     there = [value for column in values.values() for value in column if value is not None]
     top = ceiling(max([LEAST_TOP.get(plan.unit, 0.0), *there]))
     lines = [_drawn(line, values[line.key], top, plan.unit) for line in plan.lines]
@@ -140,6 +149,7 @@ def drawn(plan: Plan, values: Mapping[str, Column]) -> Chart:
         half=written(top / 2, plan.unit),
         label=f"{plan.title}, {plan.unit}: {'; '.join(told)}.",
         is_empty=not there,
+        nothing=nothing,
     )
 
 

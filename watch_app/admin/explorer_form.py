@@ -45,7 +45,7 @@ def _text(label: str, **more: Any) -> forms.CharField:
 def _moment(label: str) -> forms.DateTimeField:
     widget = UnfoldAdminTextInputWidget(attrs={"type": "datetime-local", "step": "1"})
     formats = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d"]
-    errors = {"invalid": "This is no time: 2026-12-31T23:59:59."}
+    errors = {"invalid": "This is no time. Write a time like 2026-12-31T23:59:59."}
     return forms.DateTimeField(label=label, required=False, widget=widget, input_formats=formats, error_messages=errors)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from django.urls import reverse
 
 from channels_app.admin.links import address, listed
-from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
+from channels_app.models import Alert, Channel, Consumer, DeliveryJob, JobStatus, Message
 from dlq_app.models import DeadLetter
 from scheduling_app.models import ScheduledMessage
 from watch_app.admin.figures import Figure, Figures
@@ -63,6 +63,9 @@ class Links:
         if self.scope.channel_id or not self.sight.letters:
             return self.letters()
         return reverse("admin:dlq_app_deadletter_overview")
+
+    def alerts(self, **filters: object) -> str:
+        return listed(Alert, **filters, **self._whose()) if "alert" in self.sight.events else ""
 
     def channels(self, **filters: object) -> str:
         """The chosen one is a page."""

@@ -25,6 +25,7 @@ class Notice:
 def notices(series: Series, now: Now, scope: Scope, sight: Sight) -> list[Notice]:
     links = Links(scope, sight)
     found = [
+        *_alerts(now, links),
         *_parts(now),
         *_traffic(series, links),
         *_later(now, links),
@@ -42,6 +43,13 @@ def is_stale(part: Part) -> bool:
     if part.age_seconds is None:
         return part.name not in OPTIONAL
     return part.age_seconds > settings.PROGRESS_MAX_AGE_SECONDS
+
+
+def _alerts(now: Now, links: Links) -> Iterator[Notice]:
+    url = links.alerts(state="open")
+    if now.open_alerts and url:
+        some = f"{words.counted(now.open_alerts)} alerts are" if now.open_alerts > 1 else "An alert is"
+        yield Notice("danger", f"{some} open.", url)
 
 
 def _parts(now: Now) -> Iterator[Notice]:

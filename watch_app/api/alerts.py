@@ -59,7 +59,7 @@ class AlertsView(APIView):
 
     @extend_schema(operation_id="listAlerts", parameters=[STATE, *PAGED], responses=AlertsOut, tags=["alerts"])
     def get(self, request: Request) -> Response:
-        """Alerts, the newest first: those that are open and those that are over."""
+        """Alerts, open and over; first the one whose threshold was crossed last."""
         rows = Alert.objects.begun().named()
         state = request.query_params.get("state")
         if state is not None:

@@ -130,6 +130,20 @@ def _round_step(seconds: float) -> float:
         power *= 10
 
 
+def told_apart(times: Sequence[float]) -> list[str]:
+    """Durations; those that would be the same words have more digits."""
+    words = [duration(seconds) for seconds in times]
+    return [_exactly(seconds) if words.count(word) > 1 else word for seconds, word in zip(times, words, strict=True)]
+
+
+def _exactly(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.2f} ms"
+    minutes, rest = divmod(round(seconds, 3), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{f'{hours} h ' if hours else ''}{f'{minutes} min ' if minutes or hours else ''}{rest:.3f} s"
+
+
 def duration(seconds: float) -> str:
     """In the two units that matter: 5 ms, 1.2 s, 2 min 3 s, 4 h 10 min, 3 d 2 h."""
     if seconds < 1:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from channels_app.admin.timeline import Moment, stamp
 from channels_app.models import DeliveryAttempt, JobStatus
-from watch_app.explorer.axis import Axis, axis, duration
+from watch_app.explorer.axis import Axis, axis, duration, told_apart
 from watch_app.explorer.life import Lane, Life
 
 LEFT, WIDTH, RIGHT = 190, 780, 40
@@ -172,8 +172,9 @@ def _words(line: Axis) -> list[Word]:
     """When each stretch begins, after the first moment, where there is room; and when the last one ends."""
     begins = [(stretch.left, stretch.start) for stretch in line.stretches if not stretch.is_cut]
     last = line.stretches[-1]
-    words: list[Word] = []
+    places: list[tuple[float, float]] = []
     for x, seconds in [*begins, (last.right, last.end)]:
-        if not words or x - words[-1].x >= LEAST_ROOM:
-            words.append(Word(round(x, 1), f"+{duration(seconds)}"))
-    return words
+        if not places or x - places[-1][0] >= LEAST_ROOM:
+            places.append((x, seconds))
+    told = told_apart([seconds for _, seconds in places])
+    return [Word(round(x, 1), f"+{text}") for (x, _), text in zip(places, told, strict=True)]

@@ -61,6 +61,13 @@ const watchCharts = (() => {
     return `${line.title} now ${now}, lowest ${lowest}, highest ${highest}`;
   };
 
+  const isOpen = (plan, numbers) => Boolean(RATES[plan.unit]) && numbers.span.end > numbers.at;
+
+  const nothing = (plan, numbers) => {
+    const isBegun = numbers.points.at.at(-1) === numbers.span.end - numbers.span.step;
+    return isBegun && isOpen(plan, numbers) ? "The first step of this picture is not over yet." : "Nothing was measured in this time.";
+  };
+
   // Every step of the span, those without a point too.
   const column = (plan, line, numbers) => {
     const { start, end, step } = numbers.span;
@@ -74,7 +81,7 @@ const watchCharts = (() => {
       }
     });
     // A step that has just begun would look like a fall.
-    if (RATES[plan.unit] && end > numbers.at && steps.length) {
+    if (isOpen(plan, numbers) && steps.length) {
       steps[steps.length - 1] = null;
     }
     return steps;
@@ -87,7 +94,9 @@ const watchCharts = (() => {
     plan.lines.forEach((line, place) => chart.querySelector(`[data-line="${line.key}"]`).setAttribute("d", path(columns[place], top)));
     chart.querySelector("[data-top]").textContent = written(top, plan.unit);
     chart.querySelector("[data-half]").textContent = written(top / 2, plan.unit);
-    chart.querySelector("[data-nothing]").hidden = there.length > 0;
+    const empty = chart.querySelector("[data-nothing]");
+    empty.hidden = there.length > 0;
+    empty.textContent = nothing(plan, numbers);
     const words = plan.lines.map((line, place) => told(line, columns[place], plan.unit)).join("; ");
     chart.querySelector("[role=img]").setAttribute("aria-label", `${plan.title}, ${plan.unit}: ${words}.`);
     return columns;
