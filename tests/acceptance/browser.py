@@ -65,7 +65,7 @@ def browser_page(chromium: Browser) -> Iterator[Page]:
 def faultless_page(browser: Browser) -> Iterator[Page]:
     """A page that finds fault: with errors on the console, and with requests that leave this machine."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     faults = watch(context, page)
     yield page
