@@ -193,6 +193,7 @@ def heading_of(link: str) -> str:
         "/channel/": "channel",
         "/operation/": "operation",
         "/report/": "report",
+        "/alert/": "alert",
     }
     return next((name for part, name in names.items() if part in urljoin(link, ".")), "")
 
