@@ -41,7 +41,7 @@ SETTINGS = {
     ),
     "spark.log.level": "ERROR",
 }
-# For many queries over some thousand rows each: planning them, and compiling them, took twice as long as running them.
+# For many queries over some thousand rows each: planning and compiling them takes a good part of their time.
 SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
