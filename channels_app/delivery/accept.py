@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from broker_project.lib.ids import new_id
+from broker_project.lib.ids import new_id, new_ids
 from broker_project.lib.pg_arrays import Bigints, Byteas, Integers, Texts
 from broker_project.lib.prepared import fetch
 
@@ -64,7 +64,7 @@ class Incoming(NamedTuple):
 def new_message_ids(number: int) -> list[str]:
     """Ids for those that came without: 128 bits in hex, by time first, so that the index of keys grows at its end."""
     stamp = f"{int(time.time() * 1000):012x}"
-    return [stamp + new_id()[:20] for _ in range(number)]
+    return [stamp + chance[:20] for chance in (new_ids(number) if number > 1 else [new_id()])]
 
 
 async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:

@@ -16,7 +16,7 @@ from scheduling_app.accept import Later, store_batch
 from scheduling_app.bells import ring_for
 from scheduling_app.dapr import metadata as words
 from scheduling_app.dapr.caller import Caller, storing
-from scheduling_app.dapr.cloudevents import CONTENT_TYPE, Envelope, JsonText, Kind, Trace, json_member, kind_of
+from scheduling_app.dapr.cloudevents import CONTENT_TYPE, Envelope, JsonText, Kind, Trace, kind_of, new_event_ids
 from scheduling_app.dapr.components import channel_of, pubsub_named
 from scheduling_app.dapr.errors import EventsUnreadable, PayloadTooLarge, TooManyEvents
 from scheduling_app.dapr.event import (
@@ -64,7 +64,7 @@ async def publish_bulk(
     channel_id = channel_id_of(topic)
     await refuse_listing(caller, topic, channel_id)
     _check_entries(entries)
-    reader = _Reader(caller, Event(component, topic, b"", "", metadata, trace.continued()))
+    reader = _Reader(caller, Event(component, topic, b"", "", metadata, trace.continued()), len(entries))
     ready, failed = await _read(reader, entries)
     if ready:
         await _store(caller, await channel_of(caller, channel_id, component), ready)
@@ -84,15 +84,17 @@ def _check_entries(entries: Sequence[BulkEntry]) -> None:
 class _Reader:
     """Reads the entries of a request. What they share, `common`, is looked at once: most differ in their data alone."""
 
-    def __init__(self, caller: Caller, common: Event) -> None:
+    def __init__(self, caller: Caller, common: Event, entries: int) -> None:
         self._caller, self._common = caller, common
         self._wishes = words.read(common.metadata)
         asked = asked_by(self._wishes, common.pubsub)
         self._is_plain = asked is None and not (self._wishes.raw or self._wishes.attributes or common.trace.state)
         self._envelopes: dict[str, Envelope] = {}
+        self._event_ids = new_event_ids(entries)
+        self._most_bytes = settings.MAX_PAYLOAD_BYTES
 
     def read(self, entry: BulkEntry) -> Ready:
-        data = _data(entry)
+        data = self._data(entry.event)
         if (
             self._is_plain
             and not entry.metadata
@@ -100,8 +102,15 @@ class _Reader:
             and kind_of(entry.content_type) is Kind.JSON
         ):
             envelope = self._envelopes.get(entry.content_type) or self._envelope(entry.content_type)
-            return Ready(envelope.around(json_member(data)), CONTENT_TYPE, self._wishes, None, None)
+            return Ready(envelope.around_json(next(self._event_ids), data), CONTENT_TYPE, self._wishes, None, None)
         return read(self._caller, _event(entry, data, self._common))
+
+    def _data(self, event: bytes | BrokerError) -> bytes:
+        if isinstance(event, BrokerError):
+            raise event
+        if len(event) > self._most_bytes:
+            raise PayloadTooLarge(f"An event has at most {self._most_bytes} bytes.")
+        return event
 
     def _envelope(self, content_type: str) -> Envelope:
         check_content_type(content_type)
@@ -126,14 +135,6 @@ async def _read(reader: _Reader, entries: Sequence[BulkEntry]) -> tuple[list[Rea
 def _event(entry: BulkEntry, data: bytes, common: Event) -> Event:
     metadata = words.merged(common.metadata, entry.metadata)
     return Event(common.pubsub, common.topic, data, entry.content_type, metadata, common.trace, entry.entry_id)
-
-
-def _data(entry: BulkEntry) -> bytes:
-    if isinstance(entry.event, BrokerError):
-        raise entry.event
-    if len(entry.event) > settings.MAX_PAYLOAD_BYTES:
-        raise PayloadTooLarge(f"An event has at most {settings.MAX_PAYLOAD_BYTES} bytes.")
-    return entry.event
 
 
 async def _store(caller: Caller, channel: Entry, ready: Sequence[Ready]) -> None:

@@ -7,12 +7,13 @@ and what a producer's own event lacks is written behind its last attribute, befo
 import base64
 import json
 import re
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
-from broker_project.lib.ids import new_id
+from broker_project.lib.ids import new_digits, new_id
 from scheduling_app.dapr.errors import CloudEventUnreadable
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -22,6 +23,9 @@ _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]
 _JSON_TYPE = re.compile(r"application/(?:[a-z0-9.!#$&^_+-]*\+)?json|text/json")
 # What differs from one request to the next, of characters that JSON writes as they are.
 _PASSING = '","time":"%s","traceid":"%s","traceparent":"%s"'
+# A UUID of version 4, and its parts in 32 digits.
+_UUID, _UUID_PARTS = b"%b-%b-4%b-a%b-%b", struct.Struct("8s4sx3sx3s12s")
+_DATA = b',"data":'
 
 
 def _refuse_constant(name: str) -> Any:
@@ -91,7 +95,10 @@ class Envelope(NamedTuple):
 
     def around(self, member: bytes) -> bytes:
         """A whole event; `member` is its data as a member behind others."""
-        return b"%s%s%s%s}" % (self.head, _new_event_id().encode(), self.tail, member)
+        return b"".join((self.head, _new_event_id(), self.tail, member, b"}"))
+
+    def around_json(self, event_id: bytes, data: JsonText) -> bytes:
+        return b"".join((self.head, event_id, self.tail, _DATA, data, b"}"))
 
 
 def made(
@@ -133,7 +140,7 @@ def _read(event: bytes) -> dict[str, Any]:
 def _defaults(place: Place, at: str) -> dict[str, str]:
     return {
         "specversion": "1.0",
-        "id": _new_event_id(),
+        "id": _new_event_id().decode(),
         "source": place.app_id,
         "type": DEFAULT_TYPE,
         "time": at,
@@ -164,10 +171,14 @@ def _fixed_attributes(place: Place, content_type: str) -> dict[str, str]:
     }
 
 
-def _new_event_id() -> str:
-    """A UUID of version 4."""
-    digits = new_id()
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+def _new_event_id() -> bytes:
+    return _UUID % _UUID_PARTS.unpack(new_id().encode())
+
+
+def new_event_ids(number: int) -> Iterator[bytes]:
+    """For many events: chance is fetched when the first is asked for."""
+    for parts in _UUID_PARTS.iter_unpack(new_digits(number).encode()):
+        yield _UUID % parts
 
 
 def _members(values: Mapping[str, str]) -> bytes:
@@ -177,7 +188,7 @@ def _members(values: Mapping[str, str]) -> bytes:
 def _data_member(data: bytes, content_type: str) -> bytes:
     kind = kind_of(content_type)
     if kind is Kind.JSON and isinstance(data, JsonText):
-        return json_member(data)
+        return _DATA + data
     if kind is Kind.BINARY:
         return _base64(data)
     try:
@@ -186,12 +197,8 @@ def _data_member(data: bytes, content_type: str) -> bytes:
         # Not what its content type says: nothing of it may be lost.
         return _base64(data)
     if kind is Kind.JSON and _is_json_text(text):
-        return b',"data":' + data
-    return b',"data":' + json.dumps(text, ensure_ascii=False).encode()
-
-
-def json_member(data: JsonText) -> bytes:
-    return b',"data":' + data
+        return _DATA + data
+    return _DATA + json.dumps(text, ensure_ascii=False).encode()
 
 
 def _is_json_text(text: str) -> bool:

@@ -4,7 +4,7 @@ import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-from broker_project.lib.ids import new_id
+from broker_project.lib.ids import new_id, new_ids
 
 
 def test_ids_differ_within_and_across_threads() -> None:
@@ -12,6 +12,13 @@ def test_ids_differ_within_and_across_threads() -> None:
         ids = list(threads.map(lambda _: new_id(), range(5_000)))
 
     assert len(set(ids)) == 5_000
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
+
+
+def test_many_at_once_differ_too() -> None:
+    ids = new_ids(300) + new_ids(0) + [new_id() for _ in range(300)]
+
+    assert len(set(ids)) == 600
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
 
 

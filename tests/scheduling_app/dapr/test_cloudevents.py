@@ -2,10 +2,11 @@
 
 import base64
 import json
+from uuid import UUID
 
 import pytest
 
-from scheduling_app.dapr.cloudevents import Place, Trace, completed, made
+from scheduling_app.dapr.cloudevents import Envelope, JsonText, Place, Trace, completed, made, new_event_ids
 from scheduling_app.dapr.errors import CloudEventUnreadable
 
 PLACE = Place("checkout", "pubsub", "orders/new")
@@ -128,3 +129,13 @@ def test_an_attribute_that_is_null_is_not_given() -> None:
 def test_what_is_no_event_is_refused(body: bytes) -> None:
     with pytest.raises(CloudEventUnreadable):
         completed(body, PLACE, Trace(), {}, at=AT)
+
+
+def test_events_of_one_request_are_those_of_many_with_ids_of_their_own() -> None:
+    envelope = Envelope.of(PLACE, "application/json", Trace(PARENT), AT)
+    several = [json.loads(envelope.around_json(name, JsonText(b"[1.0]"))) for name in new_event_ids(3)]
+    alone = json.loads(event_of(b"[1.0]", "application/json"))
+    ids = [event.pop("id") for event in (alone, *several)]
+    assert several == [alone] * 3
+    assert len(set(ids)) == 4
+    assert [UUID(name).version for name in ids] == [4] * 4

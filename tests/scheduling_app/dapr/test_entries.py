@@ -62,3 +62,32 @@ def test_an_entry_says_the_same_in_whichever_order_it_is_written(event: str, con
     [slow] = read(f"[{{{','.join(reversed(members))}}}]")
     assert (quick.entry_id, quick.content_type, quick.metadata) == (slow.entry_id, slow.content_type, slow.metadata)
     assert quick.event == slow.event or type(quick.event) is type(slow.event) is not bytes
+
+
+@pytest.mark.parametrize("most", [1024 * 1024, 40])
+def test_entries_of_all_kinds_in_a_row_are_read_in_their_order(settings: Any, most: int) -> None:
+    """Also of a body that is larger than one event may be."""
+    settings.MAX_PAYLOAD_BYTES = most
+    events = ["[1.10]", '{"a": "}, {" }', '"x"', "[ ]", '"an event"', "7", "null"]
+    written = [f'{{"entryId": "{place}", "event": {event}%s}}' for place, event in enumerate(events)]
+    plain, bare = ', "contentType": "application/json"', ', "metadata": {}, "contentType": "text/json"'
+    body = ",\n".join(one % (bare if place in (1, 2, 6) else plain) for place, one in enumerate(written))
+    found = read(f"[{body}]")
+    assert [(one.entry_id, one.event) for one in found] == [(str(at), one.encode()) for at, one in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        '"entryId": "2", "event": 1, "event": 2, "contentType": "application/json"',
+        '"entryId": "2", "event": 1 2, "contentType": "application/json"',
+        '"entryId": "2", "event": , "contentType": "application/json"',
+        '"entryId": "2", "event": 01, "contentType": "application/json"',
+        '"entryId": "2", "event": Infinity, "contentType": "application/json"',
+        '"entryId": "", "event": 1, "contentType": "application/json"',
+        '"entryId": "2", "event": 1, "contentType": "application/json" "entryId": "3"',
+    ],
+)
+def test_an_entry_that_cannot_be_read_between_others_refuses_the_request(second: str) -> None:
+    with pytest.raises(EventsUnreadable):
+        read(f"[{entry('1', 1)}, {{{second}}}, {entry('3', 3)}]")
