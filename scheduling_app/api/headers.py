@@ -59,6 +59,10 @@ class Headers:
         value = self.values.get(key)
         return None if value is None else value.decode("latin1")
 
+    def has(self, name: str) -> bool:
+        """Whether it was sent, and says something."""
+        return bool(self.values.get(_key(name)))
+
     def priority(self) -> int:
         text = self.one("X-Broker-Message-Priority")
         if text is None:

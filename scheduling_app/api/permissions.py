@@ -43,8 +43,9 @@ def _producer(request: Request) -> Entry:
     producer = registry().producer(request.headers["X-Broker-Producer-ID"])
     if producer is None:
         raise refuse(request, UnknownProducer())
-    if not producer.opened_by(request.headers.get("X-Broker-Producer-Token", "")):
-        raise refuse(request, WrongToken())
+    token = request.headers.get("X-Broker-Producer-Token", "")
+    if not producer.opened_by(token):
+        raise refuse(request, WrongToken("" if token else "Missing: X-Broker-Producer-Token."))
     return producer
 
 

@@ -114,6 +114,37 @@ def test_a_broadcast_that_is_refused_stores_nothing(
     assert engine.web.get(f"/channel/{channel.name}/messages").json()["result"] == []
 
 
+@pytest.mark.parametrize("door", ["broadcast", "broadcast/batch"])
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        ((), (403, "Missing: X-Broker-Channel-Token, X-Broker-Producer-ID, X-Broker-Producer-Token.")),
+        (("X-Broker-Producer-ID", "X-Broker-Producer-Token"), (403, "Missing: X-Broker-Channel-Token.")),
+        (("X-Broker-Channel-Token",), (401, "Missing: X-Broker-Producer-ID, X-Broker-Producer-Token.")),
+        (("X-Broker-Channel-Token", "X-Broker-Producer-ID"), (403, "Missing: X-Broker-Producer-Token.")),
+    ],
+)
+def test_a_broadcast_without_credentials_is_told_which_headers_to_send(
+    engine: Engine, receiver: Receiver, door: str, sent: tuple[str, ...], answer: tuple[int, str]
+) -> None:
+    channel = engine.channel(receiver)
+    right = {"X-Broker-Channel-Token": "open", "X-Broker-Producer-ID": "shop", "X-Broker-Producer-Token": "sell"}
+    headers = {name: right[name] for name in sent}
+
+    refused = engine.web.post(f"/channel/{channel.name}/{door}", content=b"x", headers=headers)
+
+    assert (refused.status_code, refused.json()["detail"]) == answer
+
+
+def test_a_token_that_is_wrong_is_named_but_not_repeated(engine: Engine, receiver: Receiver) -> None:
+    channel = engine.channel(receiver)
+
+    answer = channel.publish(Channel_Token="guessed-by-me")
+
+    assert answer.json()["detail"] == "X-Broker-Channel-Token does not open this."
+    assert "guessed-by-me" not in answer.text
+
+
 def test_an_unknown_channel_an_empty_body_and_another_method_are_refused(engine: Engine, receiver: Receiver) -> None:
     channel = engine.channel(receiver)
 
