@@ -1,13 +1,15 @@
 """A length of time, the way people say it."""
 
-_UNITS = (("day", 24 * 3600), ("hour", 3600), ("minute", 60), ("second", 1))
+_LONG_UNITS = (("day", 24 * 3600), ("hour", 3600), ("minute", 60))
 
 
-def in_words(seconds: int) -> str:
+def in_words(seconds: float) -> str:
     """All of it: a threshold is not rounded."""
     parts = []
-    for name, length in _UNITS:
+    for name, length in _LONG_UNITS:
         count, seconds = divmod(seconds, length)
         if count:
-            parts.append(f"{count:,} {name}{'' if count == 1 else 's'}")
-    return ", ".join(parts) or "0 seconds"
+            parts.append(f"{count:,.0f} {name}{'' if count == 1 else 's'}")
+    if seconds or not parts:
+        parts.append(f"{seconds:g} second{'' if seconds == 1 else 's'}")
+    return ", ".join(parts)

@@ -4,11 +4,14 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from smtplib import SMTPException
+from datetime import timedelta
+from itertools import takewhile
+from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
 
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.utils import timezone
 
 from channels_app.alerts.news import News, heard, untold
 from channels_app.alerts.words import sentence
@@ -18,6 +21,9 @@ log = structlog.get_logger(__name__)
 
 WAY = "mailed"
 ROUND_SECONDS = 10.0
+# What the server said of this letter. Anything else may be over in a moment, for all letters.
+REFUSALS = (SMTPRecipientsRefused, SMTPDataError)
+FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=1)
 ADMIN = "/admin/channels_app/alert/"
 
 
@@ -25,13 +31,28 @@ def tell() -> int:
     """Says how much was told. A server that is away is asked again in the next round."""
     if not settings.EMAIL_HOST:
         return 0
-    deadline, told = time.monotonic() + ROUND_SECONDS, []
-    for to, news in _by_readers().items():
-        if time.monotonic() > deadline:
-            break
-        if _send(EmailMessage(_subject(news), _text(news), to=to, headers=_headers(news))):
-            told += news
-    return heard(WAY, told)
+    deadline = time.monotonic() + ROUND_SECONDS
+    letters = takewhile(lambda _letter: time.monotonic() <= deadline, _by_readers().items())
+    return sum(_tell(to, news) for to, news in letters)
+
+
+def _tell(to: tuple[str, ...], news: Sequence[News]) -> int:
+    """Noted letter by letter: a round that is cut short repeats none of them."""
+    error = _send(EmailMessage(_subject(news), _text(news), to=to, headers=_headers(news)))
+    if error is None:
+        return heard(WAY, news)
+    wait = wait_after_refusal if isinstance(error, REFUSALS) else no_wait
+    Alert.objects.was_not_mailed({one.alert.pk: one.alert for one in news}.values(), wait, timezone.now())
+    return 0
+
+
+def wait_after_refusal(tries: int) -> timedelta:
+    """Half a minute, then twice as long each time, up to an hour."""
+    return min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 16))
+
+
+def no_wait(_tries: int) -> timedelta:
+    return timedelta(0)
 
 
 def _by_readers() -> dict[tuple[str, ...], list[News]]:
@@ -45,15 +66,16 @@ def _readers(alert: Alert) -> tuple[str, ...]:
     return tuple(alert.addresses or settings.ALERT_EMAILS)
 
 
-def _send(mail: EmailMessage) -> bool:
+def _send(mail: EmailMessage) -> Exception | None:
+    """What went wrong, if anything did."""
     try:
         mail.send()
     except (SMTPException, OSError) as error:
         # A server may repeat in its words what it was told: only the kind of the error is written.
         log.warning("alert.not_mailed", error=type(error).__name__, code=getattr(error, "smtp_code", None))
-        return False
+        return error
     log.info("alert.mailed", readers=len(mail.to))
-    return True
+    return None
 
 
 def _subject(news: Sequence[News]) -> str:

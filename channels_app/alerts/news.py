@@ -17,6 +17,8 @@ EVENTS = ("began", "ended")
 MOST = 100
 # A way that was away for longer, or has only now been set, is not told of old times.
 OVER_FOR = timedelta(days=1)
+# The oldest first; by mail what was tried least: what some server always refuses keeps nobody from hearing.
+TURNS = {"posted": ("pk",), "mailed": ("mail_tries", "pk")}
 _OF_LETTERS = frozenset({AlertKind.DEPTH, AlertKind.AGE})
 
 
@@ -58,11 +60,11 @@ class News:
 
 
 def untold(way: str) -> Iterator[News]:
-    """The oldest first. `way` is posted or mailed."""
+    """In their turn. `way` is posted or mailed."""
     began, ended = f"began_{way}_at", f"ended_{way}_at"
     is_open = Q(ended_at__isnull=True, **{f"{began}__isnull": True})
     is_over = Q(ended_at__gt=Now() - OVER_FOR, **{f"{ended}__isnull": True})
-    for alert in Alert.objects.begun().named().filter(_wanted(way), is_open | is_over).order_by("pk")[:MOST]:
+    for alert in Alert.objects.begun().named().filter(_wanted(way), is_open | is_over).order_by(*TURNS[way])[:MOST]:
         if getattr(alert, began) is None:
             yield News(alert, "began")
         if alert.ended_at and getattr(alert, ended) is None:
@@ -73,7 +75,8 @@ def _wanted(way: str) -> Q:
     """What nobody is to read by mail stays as it is, and takes no place from what somebody is to read."""
     if way == "posted":
         return Q(to_webhook=True)
-    return Q(to_email=True) if settings.ALERT_EMAILS else Q(to_email=True) & ~Q(addresses=[])
+    is_due = Q(to_email=True) & (Q(mail_after__isnull=True) | Q(mail_after__lte=Now()))
+    return is_due if settings.ALERT_EMAILS else is_due & ~Q(addresses=[])
 
 
 def heard(way: str, told: Iterable[News]) -> int:
@@ -81,8 +84,10 @@ def heard(way: str, told: Iterable[News]) -> int:
     ids: dict[str, list[int]] = {event: [] for event in EVENTS}
     for news in told:
         ids[news.event].append(news.alert.pk)
+    # What comes after it, by mail, begins with its first try.
+    afresh = {"mail_tries": 0, "mail_after": None} if way == "mailed" else {}
     for event, of_event in ids.items():
-        Alert.objects.filter(pk__in=of_event).update(**{f"{event}_{way}_at": Now()})
+        Alert.objects.filter(pk__in=of_event).update(**{f"{event}_{way}_at": Now()}, **afresh)
     return sum(map(len, ids.values()))
 
 

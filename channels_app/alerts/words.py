@@ -23,20 +23,41 @@ _SAID: dict[str, Callable[[Alert], str]] = {
 }
 
 
+# Nothing is "more than none".
+_SAID_OF_ZERO: dict[str, Callable[[Alert], str]] = {
+    AlertKind.DEPTH: lambda alert: f"There are open letters: {alert.value:,.0f} when it began.",
+    AlertKind.AGE: lambda _alert: "There are open letters.",
+    AlertKind.SCHEDULE_LAG: lambda _alert: "Scheduled messages are late.",
+    AlertKind.OLDEST_WAITING: lambda _alert: "Jobs wait.",
+    AlertKind.BREAKER_OPEN: lambda _alert: "All tries fail: the circuit breaker is open.",
+    AlertKind.NO_PROGRESS: lambda alert: f"{alert.part} does nothing.",
+}
+
+
 def sentence(alert: Alert) -> str:
-    return _SAID[alert.kind](alert)
+    said = _SAID if alert.threshold else {**_SAID, **_SAID_OF_ZERO}
+    return said[alert.kind](alert)
+
+
+def limit(kind: str, threshold: float) -> str:
+    """What is worse than it should be, in the words of a list: 0 is a threshold too."""
+    if kind == AlertKind.SUCCESS_RATE:
+        return f"below {threshold:g} %"
+    if kind == AlertKind.DEPTH:
+        return f"above {threshold:,.10g} open" if threshold else "any open"
+    return f"above {in_words(threshold)}" if threshold else "however short"
 
 
 def measure(kind: str, value: float) -> str:
-    """A threshold or a value with its unit."""
+    """What was measured, with its unit."""
     if kind == AlertKind.DEPTH:
         return f"{value:,.0f} open"
     return f"{value:.1f} %" if kind == AlertKind.SUCCESS_RATE else in_words(round(value))
 
 
 def _long(alert: Alert) -> str:
-    return in_words(round(alert.threshold))
+    return in_words(alert.threshold)
 
 
 def _count(number: float, thing: str) -> str:
-    return f"{number:,.0f} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,.10g} {thing}{'' if number == 1 else 's'}"

@@ -1,7 +1,7 @@
 """What was noticed: one row an episode, from when a number crossed a rule's threshold to when it no longer did."""
 
-from collections.abc import Collection, Iterable
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -65,6 +65,14 @@ class AlertQuerySet(models.QuerySet["Alert"]):
     def end(self, ids: Collection[int], now: datetime) -> None:
         self.filter(pk__in=ids).update(ended_at=now)
 
+    def was_not_mailed(self, alerts: Iterable["Alert"], wait: Callable[[int], timedelta], now: datetime) -> None:
+        """`wait`: how long to leave the mail server alone after so many tries."""
+        tried = list(alerts)
+        for alert in tried:
+            alert.mail_tries += 1
+            alert.mail_after = now + wait(alert.mail_tries)
+        self.bulk_update(tried, ["mail_tries", "mail_after"])
+
     def forget(self, ids: Collection[int]) -> None:
         self.suspected().filter(pk__in=ids).delete()
 
@@ -97,6 +105,9 @@ class Alert(models.Model):
     ended_posted_at = models.DateTimeField(null=True)
     began_mailed_at = models.DateTimeField(null=True)
     ended_mailed_at = models.DateTimeField(null=True)
+    # How often the mail server did not take what there is to tell now, and before when it is not asked again.
+    mail_tries = models.IntegerField(db_default=0)
+    mail_after = models.DateTimeField(null=True)
 
     objects = models.Manager.from_queryset(AlertQuerySet)()
 

@@ -65,6 +65,13 @@ def test_an_old_letter_is_told_in_words(admin_client: Client, channel: Channel) 
     assert "The oldest letter has waited for more than 1 hour, 30 minutes." in overview(admin_client)
 
 
+def test_an_alert_whose_mail_no_server_takes_says_so(admin_client: Client, channel: Channel) -> None:
+    alert = episode(channel, mail_tries=5)
+    assert "not taken yet, tries: 5" in admin_client.get(page(alert)).text
+    Alert.objects.update(began_mailed_at=timezone.now())
+    assert "not taken yet" not in admin_client.get(page(alert)).text
+
+
 def test_the_overview_shows_some_and_says_that_there_are_more(admin_client: Client) -> None:
     spent = []
     for count in (1, 11):

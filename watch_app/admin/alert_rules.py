@@ -12,8 +12,8 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from broker_project.lib.durations import in_words
 from channels_app.admin.links import link
 from channels_app.admin.lists import LongListAdmin
-from channels_app.alerts.words import measure
-from channels_app.models import AlertKind, Channel, Consumer
+from channels_app.alerts.words import limit
+from channels_app.models import Channel, Consumer
 from watch_app.models import AlertRule
 
 UNITS = (
@@ -83,8 +83,7 @@ class AlertRuleAdmin(LongListAdmin):
 
     @admin.display(description="threshold")
     def limit(self, rule: AlertRule) -> str:
-        worse = "below" if rule.kind == AlertKind.SUCCESS_RATE else "above"
-        return f"{worse} {measure(rule.kind, rule.threshold)}"
+        return limit(rule.kind, rule.threshold)
 
     @admin.display(description="for")
     def held_for(self, rule: AlertRule) -> str:

@@ -15,7 +15,7 @@ from channels_app.admin.links import address, link, listed
 from channels_app.admin.lists import LongListAdmin
 from channels_app.admin.pages import Act
 from channels_app.admin.states import State, written
-from channels_app.alerts.words import measure, sentence
+from channels_app.alerts.words import limit, measure, sentence
 from channels_app.models import Alert, AlertKind
 from dlq_app.models import DeadLetter, DeadLetterPolicy
 from watch_app.models import AlertRule
@@ -109,15 +109,15 @@ class AlertAdmin(LongListAdmin):
 
     @admin.display(description="mailed that it began")
     def mailed_began(self, alert: Alert) -> str:
-        return written(alert.began_mailed_at) or "-"
+        return written(alert.began_mailed_at) or _not_mailed(alert)
 
     @admin.display(description="mailed that it is over")
     def mailed_over(self, alert: Alert) -> str:
-        return written(alert.ended_mailed_at) or "-"
+        return written(alert.ended_mailed_at) or (_not_mailed(alert) if alert.ended_at else "-")
 
     @admin.display(description="threshold")
     def limit(self, alert: Alert) -> str:
-        return measure(alert.kind, alert.threshold)
+        return limit(alert.kind, alert.threshold)
 
     @admin.display(description="when it began")
     def measured(self, alert: Alert) -> str:
@@ -140,6 +140,11 @@ def _beside(alert: Alert) -> list[tuple[Any, Act]]:
 
 def _word(alert: Alert) -> str:
     return "over" if alert.ended_at else "open"
+
+
+def _not_mailed(alert: Alert) -> str:
+    """A mail server that does not take it is a thing to know."""
+    return f"not taken yet, tries: {alert.mail_tries}" if alert.mail_tries else "-"
 
 
 def _whole(alert: Alert) -> str:

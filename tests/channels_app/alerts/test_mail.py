@@ -1,6 +1,7 @@
 """Alerts by e-mail, through a real mail server."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -61,6 +62,7 @@ def test_a_letter_that_is_tried_again_has_the_same_id(office: PostOffice) -> Non
     office.answers["DATA"] = lambda _line: "451 later"
     assert tell() == 0
     office.answers.clear()
+    Alert.objects.update(mail_after=None)
     assert tell() == 1
     Alert.objects.update(began_mailed_at=None)
     assert tell() == 1
@@ -84,6 +86,56 @@ def test_an_address_that_is_refused_keeps_no_other_from_hearing(office: PostOffi
 
     assert tell() == 1
     assert [letter.to for letter in office.letters] == [["ops@example.com"]]
+
+
+def test_as_many_refused_alerts_as_are_read_at_once_keep_nobody_from_hearing(office: PostOffice) -> None:
+    for number in range(news.MOST):
+        make_alert(make_channel(f"c{number}"), addresses=[f"gone{number}@example.com"])
+    make_alert(make_channel("mine"))
+    office.answers["RCPT"] = lambda line: "550 no such box" if "gone" in line else "250 OK"
+
+    assert (tell(), tell()) == (0, 1)
+    assert [letter.to for letter in office.letters] == [["ops@example.com"]]
+
+
+def test_what_is_refused_is_left_for_a_while_and_then_tried_again(office: PostOffice) -> None:
+    alert = make_alert(make_channel())
+    asked: list[str] = []
+
+    def refuse(line: str) -> str:
+        asked.append(line)
+        return "550 no such box"
+
+    office.answers["RCPT"] = refuse
+    before = timezone.now()
+    # The row is all that is known of it: another process waits as long.
+    assert (tell(), tell(), len(asked)) == (0, 0, 1)
+    alert.refresh_from_db()
+    assert alert.mail_tries == 1
+    assert alert.mail_after is not None
+    assert alert.mail_after - before >= timedelta(seconds=30)
+
+    Alert.objects.update(mail_after=before)
+    assert (tell(), len(asked)) == (0, 2)
+    Alert.objects.update(mail_after=before)
+    office.answers.clear()
+    assert tell() == 1
+    assert Alert.objects.filter(mail_tries=0, mail_after__isnull=True).exists()
+
+
+def test_what_was_never_tried_comes_before_what_was(office: PostOffice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when a server hangs up on some: nobody waits then, and still others have their turn."""
+    monkeypatch.setattr(news, "MOST", 1)
+    make_alert(make_channel("one"), addresses=["gone@example.com"], mail_tries=3)
+    make_alert(make_channel("two"))
+
+    assert (tell(), tell()) == (1, 1)
+    assert [letter.to for letter in office.letters] == [["ops@example.com"], ["gone@example.com"]]
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (10_000, 3600)])
+def test_each_refusal_is_left_for_twice_as_long_up_to_an_hour(tries: int, seconds: int) -> None:
+    assert mail.wait_after_refusal(tries) == timedelta(seconds=seconds)
 
 
 def test_who_wants_no_mail_gets_none(office: PostOffice, settings: Any) -> None:
