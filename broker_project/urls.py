@@ -6,8 +6,8 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 handler400 = "broker_project.api.problems.bad_request"
-handler403 = "broker_project.api.problems.permission_denied"
-handler404 = "broker_project.api.problems.not_found"
+handler403 = "channels_app.admin.refusals.permission_denied"
+handler404 = "channels_app.admin.refusals.not_found"
 handler500 = "broker_project.api.problems.server_error"
 
 urlpatterns = [

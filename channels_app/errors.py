@@ -35,11 +35,12 @@ class MessagePruned(BrokerError):
 
     status = 410
 
-    def __init__(self, pruned_at: datetime, *, lake: dict[str, Any] | None) -> None:
-        """`lake`: where in it, if it can be said."""
+    def __init__(self, pruned_at: datetime, *, lake: dict[str, Any] | None, was_for_later: bool) -> None:
+        """`lake`: where in it, if it can be said. `was_for_later`: it had not been dispatched."""
         moment = pruned_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         super().__init__(f"This message was pruned at {moment}: it is no longer here, its history is in the lake.")
         self.members = {"lake": lake} if lake else {}
+        self.was_for_later = was_for_later
 
 
 class UnknownJob(BrokerError):

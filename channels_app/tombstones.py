@@ -17,4 +17,4 @@ def refuse_pruned(keys: QuerySet[MessageKey]) -> None:
     if key is None or key.pruned_at is None:
         return
     place = next((found for find in PLACES if (found := find(key))), None)
-    raise MessagePruned(key.pruned_at, lake=place)
+    raise MessagePruned(key.pruned_at, lake=place, was_for_later=key.scheduled)

@@ -16,6 +16,7 @@ from channels_app.errors import MessageInFlight
 from channels_app.models import ChannelState, DeliveryJob, JobStatus, Message, MessageKey
 from channels_app.selectors import message_counts
 from tests.acceptance.servers import wait_until
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.messages import dispatch, make_messages, rows_touched
 from tests.channels_app.registry import make_channel, make_consumer, problem
 from tests.channels_app.staff import log_in
@@ -249,11 +250,4 @@ def test_fan_out_passes_over_a_message_that_is_being_expunged() -> None:
 
 def wait_for_a_waiter() -> None:
     """Until another connection waits for a lock of ours."""
-    query = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-
-    def waits() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(query)
-            return cursor.fetchone() is not None
-
-    wait_until(waits, 20)
+    wait_until(somebody_waits, 20)
