@@ -111,7 +111,8 @@ def _longest(bench: Bench) -> Iterator[list[float]]:
 
 def _lake(bench: Bench, directory: Path, **told: Any) -> dict[str, float]:
     asked = {"directory": str(directory / "report"), "more": None, "start": None, "end": None, **told}
-    asked["reports"] = bench.size(3, 1)
+    # Java compiles what is asked for often: a session is warm after some reports.
+    asked["reports"] = bench.size(5, 1)
     found: dict[str, float] = children.ask("benchmarks.timers.lake", asked, _surroundings(bench, directory))
     return found
 
