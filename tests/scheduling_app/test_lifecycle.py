@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -19,6 +19,7 @@ from scheduling_app import dispatch, services, tasks
 from scheduling_app.dispatch import Lane
 from scheduling_app.models import ScheduledMessage, ScheduledStatus
 from tests.acceptance.servers import wait_until
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.registry import make_channel, make_producer, problem
 from tests.channels_app.staff import log_in
 from tests.scheduling_app.later import make_scheduled
@@ -241,6 +242,12 @@ def test_nobody_else_may(
     assert ScheduledMessage.objects.values().get() == before
 
 
+def test_a_producer_without_its_token_is_told_which_header_to_send(stranger: Client, message: ScheduledMessage) -> None:
+    headers = {name: value for name, value in TOKENS.items() if name != "X-Broker-Producer-Token"}
+
+    assert act(stranger, "cancel", headers).json()["detail"] == "Missing: X-Broker-Producer-Token."
+
+
 @ACTS
 def test_staff_may_with_the_permission_only(message: ScheduledMessage, name: str, status: int) -> None:
     client = log_in("view_scheduledmessage")
@@ -278,22 +285,13 @@ class Waiting:
             connections.close_all()
 
     def until_it_waits(self) -> "Waiting":
-        wait_until(_somebody_waits, 20)
+        wait_until(somebody_waits, 20)
         return self
 
     def join(self) -> Any:
         self._thread.join(timeout=20)
         assert not self._thread.is_alive()
         return self.answer
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
-            " WHERE NOT granted AND datname = current_database()"
-        )
-        return bool(cursor.fetchone()[0])
 
 
 @ACTS

@@ -17,6 +17,7 @@ from channels_app.pull.expiry import end_unacknowledged
 from channels_app.pull.fold import Ack, Result
 from tests.acceptance.servers import wait_until
 from tests.channels_app.delivery.rows import make_job, on_a_loop
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.pull.held import (
     APPLIED,
     COMPLETE,
@@ -235,21 +236,12 @@ def test_an_ack_that_waits_for_the_sweep_finds_the_attempt_ended(consumer: Consu
         with transaction.atomic():
             end_unacknowledged()
             waiting = thread.submit(ack, consumer, Ack(job.pk, COMPLETE, attempt=1))
-            wait_until(_somebody_waits, 15)
+            wait_until(somebody_waits, 15)
         assert waiting.result(15) == [STALE]
 
     job.refresh_from_db()
     assert (job.status, job.reason) == (QUEUED, "ack_timeout")
     assert tries(job) == [(1, "ack_timeout")]
-
-
-def _somebody_waits() -> bool:
-    """For what this connection has locked."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-        )
-        return bool(cursor.fetchone()[0])
 
 
 def test_the_sweep_leaves_a_late_job_to_the_ack_that_holds_it(consumer: Consumer, producer: Producer) -> None:

@@ -17,6 +17,7 @@ from channels_app.delivery.fanout import fan_out
 from channels_app.models import Channel, Consumer, DeliveryJob, JobStatus, Message
 from channels_app.pull.expiry import end_unacknowledged
 from tests.acceptance.servers import wait_until
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.messages import make_messages
 from tests.channels_app.pull.pollers import Poller, make_poller, publish
 from tests.channels_app.registry import make_channel, make_consumer, problem, put
@@ -181,11 +182,5 @@ def test_one_that_comes_during_a_fan_out_begins_after_it(channel: Channel) -> No
             make_messages(channel, "under-way")
             fan_out(channel.pk)
             registered = threads.submit(register)
-            wait_until(_somebody_waits, 10)
+            wait_until(somebody_waits, 10)
         assert registered.result(10) == (6, 6)
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_locks WHERE NOT granted")
-        return bool(cursor.rowcount)

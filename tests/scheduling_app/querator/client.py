@@ -13,7 +13,6 @@ from asgiref.typing import ASGI3Application
 from broker_project.api.door_pool import close_door_pool, door_pool, open_door_pool
 from broker_project.api.frame import Frame
 from broker_project.lib.conditions import Condition
-from broker_project.lib.prepared import fetch
 from channels_app import services
 from channels_app.api.pull.waiting import desk
 from channels_app.models import Channel
@@ -21,11 +20,6 @@ from scheduling_app.api.querator.lease import waiting_for
 from scheduling_app.api.querator.routes import ROUTES
 
 Call = tuple[str, dict[str, Any]]
-
-
-def somebody_waits() -> bool:
-    """For us, who hold a lock."""
-    return bool(fetch("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"))
 
 
 def forget(public_id: str) -> None:

@@ -14,7 +14,8 @@ from channels_app.delivery.fanout import fan_out
 from channels_app.models import Channel, DeliveryJob, Message
 from dlq_app.models import DeadLetter
 from tests.acceptance.servers import wait_until
-from tests.scheduling_app.querator.client import Line, forget, somebody_waits
+from tests.channels_app.locks import somebody_waits
+from tests.scheduling_app.querator.client import Line, forget
 from tests.scheduling_app.querator.conftest import Make
 from tests.scheduling_app.querator.test_produce import payloads
 from tests.scheduling_app.querator.test_settle import run_out

@@ -15,7 +15,8 @@ from scheduling_app.querator.errors import NotStored
 from scheduling_app.querator.producing import produce
 from tests.acceptance.servers import wait_until
 from tests.channels_app.delivery.test_accept_batch import at_once, incoming
-from tests.scheduling_app.querator.client import Client, Line, forget, somebody_waits
+from tests.channels_app.locks import somebody_waits
+from tests.scheduling_app.querator.client import Client, Line, forget
 from tests.scheduling_app.querator.conftest import Make
 
 

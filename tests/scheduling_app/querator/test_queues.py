@@ -9,8 +9,9 @@ from django.db import transaction
 from channels_app import services
 from channels_app.models import Channel, Consumer, Producer
 from tests.acceptance.servers import wait_until
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.registry import make_channel
-from tests.scheduling_app.querator.client import Client, somebody_waits
+from tests.scheduling_app.querator.client import Client
 from tests.scheduling_app.querator.conftest import Make
 
 FIELDS = {"lease_timeout": "1m", "expire_timeout": "10m", "requested_partitions": 1}

@@ -17,6 +17,7 @@ from scheduling_app.errors import ScheduleProducerGone
 from scheduling_app.models import RecurringSchedule, ScheduledMessage
 from scheduling_app.recurring import tick
 from tests.acceptance.servers import wait_until
+from tests.channels_app.locks import somebody_waits
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
 from tests.scheduling_app.later import make_scheduled
 from tests.scheduling_app.recurring.schedules import NOW, at, make_schedule
@@ -528,7 +529,7 @@ def test_a_change_of_times_waits_for_the_step_that_makes_the_tick() -> None:
     with transaction.atomic():
         tick.tick_batch(now=at(62))
         other.start()
-        wait_until(lambda: bool(fetch("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1", {})), 30)
+        wait_until(somebody_waits, 30)
     other.join(timeout=30)
 
     assert counted(schedule) == (1, 0, at(90))
