@@ -1,9 +1,11 @@
 """How things stand at this moment: counters, state rows and a few probes of indexes. As many queries, however much."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import redis
@@ -22,64 +24,41 @@ MOST_DUE = 1_000
 _HOUR_STEPS = [timedelta(minutes=5 * step) for step in range(13)]
 _DAY_STEPS = [timedelta(hours=step) for step in range(25)]
 
-# In the scope: jobs that wait or are in flight, and open letters. As small as the registry.
+# Jobs that wait or are in flight, open letters, messages for later; a row of each consumer and reason. As small as the
+# registry.
 _COUNTED = """
-counted AS MATERIALIZED (
-    SELECT channel_id, consumer_id, reason, kind, status, sum(count)::bigint AS count
-    FROM (SELECT kind, channel_id, consumer_id, status, reason, count FROM counter
-          UNION ALL SELECT kind, channel_id, consumer_id, status, reason, count FROM counter_delta) AS parts
-    WHERE ((kind = 2 AND status IN (1001, 1002)) OR (kind = 5 AND status = 1) OR (kind = 3 AND status = 100))
-      AND %(channel)s IN (0, channel_id) AND (%(consumer)s = 0 OR kind = 3 OR consumer_id = %(consumer)s)
-    GROUP BY 1, 2, 3, 4, 5
-)
+SELECT CASE kind WHEN 5 THEN 'letters' WHEN 3 THEN 'scheduled'
+                 ELSE CASE status WHEN 1001 THEN 'queued' ELSE 'in_flight' END END,
+       consumer_id, reason, sum(count)::bigint
+FROM (SELECT kind, channel_id, consumer_id, status, reason, count FROM counter
+      UNION ALL SELECT kind, channel_id, consumer_id, status, reason, count FROM counter_delta) AS parts
+WHERE ((kind = 2 AND status IN (1001, 1002)) OR (kind = 5 AND status = 1) OR (kind = 3 AND status = 100))
+  AND %(channel)s IN (0, channel_id) AND (%(consumer)s = 0 OR kind = 3 OR consumer_id = %(consumer)s)
+GROUP BY 1, 2, 3 HAVING sum(count) <> 0
 """
-_STANDING = f"""
-WITH {_COUNTED}
-SELECT kind, status, reason, sum(count)::bigint FROM counted GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 4 DESC, 3
-"""  # noqa: S608
 
+# The worst first.
+_STATES = ("disabled", "paused", "channel paused", "open", "ok")
 # The oldest of a consumer is the first of its highest or of its lowest priority: a few probes of job_ready each.
-_CONSUMERS = f"""
-WITH {_COUNTED}, held AS (
-    SELECT consumer_id, coalesce(sum(count) FILTER (WHERE status = 1001), 0) AS queued,
-           coalesce(sum(count) FILTER (WHERE status = 1002), 0) AS in_flight,
-           coalesce(sum(count) FILTER (WHERE kind = 5), 0) AS letters
-    FROM counted WHERE kind <> 3 GROUP BY 1
-), alive AS MATERIALIZED (
-    SELECT c.id AS channel_id, c.public_id AS channel, k.id AS consumer_id, k.public_id AS consumer, k.type AS kind,
-           CASE WHEN s.disabled_at IS NOT NULL THEN 1 WHEN s.paused_at IS NOT NULL THEN 2
-                WHEN cs.paused_at IS NOT NULL THEN 3
-                WHEN k.circuit_breaker AND s.breaker_until IS NOT NULL THEN 4 ELSE 5 END AS state,
-           coalesce(held.queued, 0)::bigint AS queued, coalesce(held.in_flight, 0)::bigint AS in_flight,
-           coalesce(held.letters, 0)::bigint AS letters
-    FROM consumer k JOIN channel c ON c.id = k.channel_id JOIN consumer_state s ON s.consumer_id = k.id
-    JOIN channel_state cs ON cs.channel_id = c.id LEFT JOIN held ON held.consumer_id = k.id
-    WHERE k.deleted_at IS NULL AND c.deleted_at IS NULL
-      AND %(channel)s IN (0, k.channel_id) AND %(consumer)s IN (0, k.id)
-), probed AS (
-    SELECT consumer_id FROM alive WHERE queued > 0 ORDER BY queued DESC LIMIT {MOST_PROBED}
-), oldest AS MATERIALIZED (
-    SELECT probed.consumer_id,
-           extract(epoch FROM now() - least(next.created_at, last.created_at))::float8 AS seconds
-    FROM probed CROSS JOIN LATERAL (
-        SELECT created_at FROM delivery_job j
-        WHERE j.consumer_id = probed.consumer_id AND status = 1001 AND next_attempt_at IS NULL
-        ORDER BY priority DESC, id LIMIT 1
-    ) AS next CROSS JOIN LATERAL (
-        SELECT created_at FROM delivery_job j
-        WHERE j.consumer_id = probed.consumer_id AND status = 1001 AND next_attempt_at IS NULL AND priority = (
-            SELECT priority FROM delivery_job l
-            WHERE l.consumer_id = probed.consumer_id AND status = 1001 AND next_attempt_at IS NULL
-            ORDER BY priority LIMIT 1)
-        ORDER BY id LIMIT 1
-    ) AS last
-)
-SELECT channel_id, channel, consumer_id, consumer, kind,
-       (ARRAY['disabled', 'paused', 'channel paused', 'open', 'ok'])[state], queued, in_flight, letters, oldest.seconds,
-       count(*) OVER ()
-FROM alive LEFT JOIN oldest USING (consumer_id)
-ORDER BY state, oldest.seconds DESC NULLS LAST, letters DESC, in_flight DESC, consumer_id LIMIT {MOST_CONSUMERS}
-"""  # noqa: S608
+_CONSUMERS = """
+SELECT c.id, c.public_id, k.id, k.public_id, k.type,
+       CASE WHEN s.disabled_at IS NOT NULL THEN 'disabled' WHEN s.paused_at IS NOT NULL THEN 'paused'
+            WHEN cs.paused_at IS NOT NULL THEN 'channel paused'
+            WHEN k.circuit_breaker AND s.breaker_until IS NOT NULL THEN 'open' ELSE 'ok' END,
+       CASE WHEN k.id = ANY(%(probed)s::bigint[]) THEN extract(epoch FROM now() - least((
+           SELECT created_at FROM delivery_job
+           WHERE consumer_id = k.id AND status = 1001 AND next_attempt_at IS NULL ORDER BY priority DESC, id LIMIT 1
+       ), (
+           SELECT created_at FROM delivery_job
+           WHERE consumer_id = k.id AND status = 1001 AND next_attempt_at IS NULL AND priority = (
+               SELECT priority FROM delivery_job WHERE consumer_id = k.id AND status = 1001 AND next_attempt_at IS NULL
+               ORDER BY priority LIMIT 1)
+           ORDER BY id LIMIT 1
+       )))::float8 END
+FROM consumer k JOIN channel c ON c.id = k.channel_id JOIN consumer_state s ON s.consumer_id = k.id
+JOIN channel_state cs ON cs.channel_id = c.id
+WHERE k.deleted_at IS NULL AND c.deleted_at IS NULL AND %(channel)s IN (0, k.channel_id) AND %(consumer)s IN (0, k.id)
+"""
 
 # In the words of the index scheduled_due_all; of one channel, by skipping along its own index from lane to lane.
 _DUE = f"""
@@ -134,22 +113,23 @@ def now(scope: Scope) -> Now:
     """At most MOST_CONSUMERS of them, the worst first; the rest is a number."""
     at = datetime.now(UTC)
     told = {"channel": scope.channel_id, "consumer": scope.consumer_id}
-    counted = _rows(_STANDING, told)
-    consumers = _rows(_CONSUMERS, told)
+    counted = _rows(_COUNTED, told)
+    totals = _summed(counted, lambda row: row[0])
+    consumers = _consumers(told, _summed(counted, lambda row: row[:2]))
     dues, overdue_seconds = _dues(scope, at)
     parts = _rows(_PARTS, told)
     return Now(
         at=at,
-        queued=_count(counted, 2, 1001),
-        in_flight=_count(counted, 2, 1002),
-        letters=_count(counted, 5, 1),
-        scheduled=_count(counted, 3, 100),
+        queued=totals["queued"],
+        in_flight=totals["in_flight"],
+        letters=totals["letters"],
+        scheduled=totals["scheduled"],
         overdue_seconds=overdue_seconds,
-        consumers=[ConsumerNow(*row[:-1]) for row in consumers],
-        consumers_left_out=consumers[0][-1] - len(consumers) if consumers else 0,
+        consumers=consumers[:MOST_CONSUMERS],
+        consumers_left_out=max(0, len(consumers) - MOST_CONSUMERS),
         next_hour=dues[: len(_HOUR_STEPS) - 1],
         next_day=dues[len(_HOUR_STEPS) - 1 :],
-        causes=[Cause(reason, count) for kind, _, reason, count in counted if kind == 5],
+        causes=_causes(counted),
         parts=[Part(*row[:-1]) for row in parts],
         depths=_depths(),
         paused_channels=[name for (name,) in _rows(_PAUSED, told)],
@@ -157,8 +137,35 @@ def now(scope: Scope) -> Now:
     )
 
 
-def _count(counted: Sequence[tuple[Any, ...]], kind: int, status: int) -> int:
-    return int(sum(row[3] for row in counted if row[:2] == (kind, status)))
+def _summed(counted: Iterable[Sequence[Any]], key: Callable[[Sequence[Any]], Any]) -> Counter[Any]:
+    sums: Counter[Any] = Counter()
+    for row in counted:
+        sums[key(row)] += row[-1]
+    return sums
+
+
+def _consumers(told: dict[str, int], held: Counter[tuple[str, int]]) -> list[ConsumerNow]:
+    """The worst first. What they hold is added here: in a join, each would be compared with each."""
+    probed = [consumer_id for (what, consumer_id), count in held.most_common() if what == "queued" and count > 0]
+    rows = _rows(_CONSUMERS, {**told, "probed": probed[:MOST_PROBED]})
+    return sorted((_consumer(row, held) for row in rows), key=_how_well)
+
+
+def _consumer(row: tuple[Any, ...], held: Counter[tuple[str, int]]) -> ConsumerNow:
+    holds = [held[what, row[2]] for what in ("queued", "in_flight", "letters")]
+    return ConsumerNow(*[*row[:-1], *holds, row[-1]])
+
+
+def _how_well(one: ConsumerNow) -> tuple[Any, ...]:
+    waits = one.oldest_waiting_seconds
+    longest = inf if waits is None else -waits
+    return _STATES.index(one.state), longest, -one.letters, -one.in_flight, one.consumer_id
+
+
+def _causes(counted: Iterable[Sequence[Any]]) -> list[Cause]:
+    """The worst first."""
+    reasons = _summed((row for row in counted if row[0] == "letters"), lambda row: row[2])
+    return [Cause(*pair) for pair in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))]
 
 
 def _dues(scope: Scope, at: datetime) -> tuple[list[Due], float | None]:

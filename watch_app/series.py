@@ -1,14 +1,13 @@
 """Numbers over time, of all, of a channel or of a consumer: what was recorded, and what has flowed since."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
 from django.db import connection
 
-from watch_app.histogram import Histogram, added, percentiles
+from watch_app.histogram import added, percentiles
 from watch_app.models import Step
 from watch_app.values import Point, Scope, Series, Span, Totals
 
@@ -46,7 +45,8 @@ SELECT coalesce((
 # All rows have the same columns, so that whatever belongs to a step is added up. A consumer has its channel's share of
 # what came in; a step in which the sweep ran is one of zeros to whoever has no row in it.
 _ROWS = f"""
-SELECT told.*, ({_FIRST_LETTERS}) FROM (
+SELECT extract(epoch FROM at)::bigint, accepted, delivered, failed, dead, scheduled, retried, latency, lag,
+       queued, in_flight, letters, ({_FIRST_LETTERS}) FROM (
 SELECT at, accepted, delivered, failed, dead, scheduled, retried, latency, lag, queued, in_flight, letters
 FROM watch_recorded
 WHERE channel_id = %(channel)s AND consumer_id = %(consumer)s AND step = %(step)s AND at >= %(start)s AND at < %(end)s
@@ -82,48 +82,6 @@ WHERE %(channel)s IN (0, channel_id) AND now() >= %(start)s AND now() < %(end)s 
 """  # noqa: S608
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """What rows come to: of a moment, of a step, of a whole span."""
-
-    counts: tuple[int, int, int, int, int, int]
-    latency: Histogram
-    lag: Histogram
-    standing: tuple[int | None, int | None, int | None]
-
-    @classmethod
-    def of(cls, row: Any) -> "_Sum":
-        return cls(row[1:7], row[7], row[8], row[9:12])
-
-    @classmethod
-    def over(cls, parts: Sequence["_Sum"]) -> "_Sum":
-        """One after another: what waits is what waited at last."""
-        if len(parts) == 1:
-            return parts[0]
-        counts: Any = tuple(map(sum, zip((0,) * 6, *(part.counts for part in parts), strict=True)))
-        latency, lag = added(*(part.latency for part in parts)), added(*(part.lag for part in parts))
-        return cls(counts, latency, lag, parts[-1].standing if parts else (None, None, None))
-
-    @classmethod
-    def at_once(cls, parts: Sequence["_Sum"]) -> "_Sum":
-        """Of one moment: what waits of each is added up."""
-        if len(parts) == 1:
-            return parts[0]
-        standing: Any = tuple(map(_sum_of_known, zip(*(part.standing for part in parts), strict=True)))
-        return replace(cls.over(parts), standing=standing)
-
-    def point(self, at: datetime) -> Point:
-        return Point(at, *self.counts, percentiles(self.latency), percentiles(self.lag), *self.standing)
-
-    def totals(self) -> Totals:
-        return Totals(*self.counts, percentiles(self.latency), percentiles(self.lag))
-
-
-def _sum_of_known(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
 def span_of(words: str, now: datetime) -> Span:
     """One of RANGES, up to the end of the step that has begun. Other words are a KeyError."""
     length, step = RANGES[words]
@@ -144,19 +102,29 @@ def series(scope: Scope, span: Span) -> Series:
 def since(scope: Scope, after: datetime, span: Span) -> Series:
     """Only the points of steps that begin at this time or after it; totals are of the whole span."""
     rows = _read(scope, span)
-    moments = list(_moments(rows))
-    first = floor(after, span.step)
-    first += span.step if first < after else timedelta()
-    recent = (moment for moment in moments if moment[0] >= first)
-    by_step = groupby(recent, key=lambda moment: floor(moment[0], span.step))
-    points = [_Sum.over([one for _, one in step]).point(at) for at, step in by_step]
-    return Series(span, points, _Sum.over([one for _, one in moments]).totals(), rows[0][-1] if rows else None)
+    step = int(span.step.total_seconds())
+    first = -(-after.timestamp() // step) * step
+    by_step = groupby((row for row in rows if row[0] >= first), key=lambda row: row[0] - row[0] % step)
+    points = [_point(at, list(same)) for at, same in by_step]
+    return Series(span, points, Totals(*_sums(rows)), rows[0][-1] if rows else None)
 
 
-def _moments(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[datetime, _Sum]]:
-    """Rows of the same moment belong together, whoever wrote them."""
-    for at, same in groupby(rows, key=lambda row: row[0]):
-        yield at, _Sum.at_once([_Sum.of(row) for row in same])
+def _point(at: int, rows: Sequence[Sequence[Any]]) -> Point:
+    """What waits is what waited at last, of whoever wrote then."""
+    at_last = [row[9:12] for row in rows if row[0] == rows[-1][0]]
+    standing = map(_sum_of_known, zip(*at_last, strict=True))
+    return Point(datetime.fromtimestamp(at, UTC), *_sums(rows), *standing)
+
+
+def _sums(rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Six counts and two spreads, as points and totals have them. By column: there are hundreds of rows."""
+    columns = list(zip(*rows, strict=True)) or [()] * 9
+    return *map(sum, columns[1:7]), *(percentiles(added(*several)) for several in columns[7:9])
+
+
+def _sum_of_known(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _read(scope: Scope, span: Span) -> list[tuple[Any, ...]]:

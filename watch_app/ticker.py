@@ -54,6 +54,16 @@ FROM alert a LEFT JOIN channel c ON c.id = a.channel_id LEFT JOIN consumer k ON 
 WHERE a.began_at IS NOT NULL AND %(channel)s IN (0, a.channel_id) AND %(consumer)s IN (0, a.consumer_id)
 ORDER BY a.id DESC LIMIT %(limit)s
 """
+# So are operations: people ask for them.
+_OPERATIONS = """
+SELECT id, kind, asked_by, status, created_at, finished_at FROM operation
+WHERE %(channel)s IN (0, channel_id) ORDER BY id DESC LIMIT %(limit)s
+"""
+# Of all channels, or of several: they are nobody's in particular.
+_REPORTS = """
+SELECT id, asked_by, status, created_at, finished_at FROM report
+WHERE %(channel)s = 0 ORDER BY id DESC LIMIT %(limit)s
+"""
 
 
 def events(scope: Scope, limit: int, kinds: Container[str]) -> list[Event]:
@@ -78,31 +88,31 @@ def _turns(scope: Scope, limit: int) -> Iterator[Event]:
 
 
 def _alerts(scope: Scope, limit: int) -> Iterator[Event]:
+    base = listed(Alert)
     for alert_id, rule, whose, began_at, ended_at in _rows(_ALERTS, scope, limit):
-        url, text = address(Alert(pk=alert_id)), f"{rule}: {whose}" if whose else rule
+        url, text = f"{base}{alert_id}/change/", f"{rule}: {whose}" if whose else rule
         yield Event(began_at, "alert", text, url)
         if ended_at:
             yield Event(ended_at, "alert", f"{text} is over", url)
 
 
 def _operations(scope: Scope, limit: int) -> Iterator[Event]:
-    rows = Operation.objects.order_by("-pk")
-    newest = [row for row in rows[:limit] if scope.channel_id in (0, row.channel_id)]
-    for row in newest:
-        yield Event(row.created_at, "operation", f"{row.kind} began, asked for by {row.asked_by}", address(row))
-        if row.status in ENDED and row.finished_at:
-            yield Event(row.finished_at, "operation", f"{row.kind} {_ENDINGS[row.status]}", address(row))
+    base = listed(Operation)
+    for operation_id, kind, asked_by, status, created_at, finished_at in _rows(_OPERATIONS, scope, limit):
+        url = f"{base}{operation_id}/change/"
+        yield Event(created_at, "operation", f"{kind} began, asked for by {asked_by}", url)
+        if status in ENDED and finished_at:
+            yield Event(finished_at, "operation", f"{kind} {_ENDINGS[status]}", url)
 
 
 def _reports(scope: Scope, limit: int) -> Iterator[Event]:
-    """Of all channels, or of several: they are nobody's in particular."""
-    if scope.channel_id:
-        return
-    for row in Report.objects.order_by("-pk")[:limit]:
-        yield Event(row.created_at, "report", f"A report was asked for by {row.asked_by}", address(row))
-        if row.finished_at:
-            ended = "A report is there" if row.status == ReportStatus.DONE else "A report failed"
-            yield Event(row.finished_at, "report", ended, address(row))
+    base = listed(Report)
+    for report_id, asked_by, status, created_at, finished_at in _rows(_REPORTS, scope, limit):
+        url = f"{base}{report_id}/change/"
+        yield Event(created_at, "report", f"A report was asked for by {asked_by}", url)
+        if finished_at:
+            ended = "A report is there" if status == ReportStatus.DONE else "A report failed"
+            yield Event(finished_at, "report", ended, url)
 
 
 def _acts(scope: Scope, limit: int) -> Iterator[Event]:

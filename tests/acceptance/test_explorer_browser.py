@@ -73,7 +73,7 @@ def test_a_life_grows_while_it_is_watched_and_stops_at_its_end(
     assert published.status_code == 201
     open_life(desk, channel, "order-7")
     desk.evaluate("window.stayed = true")
-    bars = desk.locator("svg.life rect.life-bar:not(.life-wait)")
+    bars = desk.locator("svg.life-wide rect.life-bar:not(.life-wait)")
     expect(lane(desk, "k").get_by_text("Attempt 1: HTTP 503")).to_be_visible()
     lane(desk, "k").get_by_text("The request").first.click()
     expect(lane(desk, "k").get_by_text("Attempt 2: HTTP 503")).to_be_visible(timeout=30_000)
@@ -168,7 +168,11 @@ def test_everything_fits_a_phone_and_can_be_read_by_everybody_in_both_themes(
     life = desk.url
     assert violations(desk, "#content") == []
     desk.set_viewport_size({"width": 390, "height": 844})
-    assert is_within(desk, ".timeline-moment, .explorer-card, .explorer-command")
+    expect(desk.locator("svg.life-wide")).to_be_hidden()
+    expect(desk.locator("svg.life-narrow")).to_be_visible()
+    assert is_within(desk, ".timeline-moment, .explorer-card, .explorer-command, .life-box, svg.life-narrow text")
+    # Drawn in the size in which it is shown, so that its words can be read.
+    assert float(desk.locator("svg.life-narrow").evaluate("(svg) => svg.getScreenCTM().a")) > 0.9
     assert violations(desk, "#content") == []
     explorer = life.split("/explorer/", maxsplit=1)[0] + "/explorer/"
     desk.goto(explorer)

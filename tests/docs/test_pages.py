@@ -22,3 +22,10 @@ def test_every_blow_is_told_of_with_what_came_of_it() -> None:
     for path in (ROOT / "tests" / "chaos").glob("test_*.py"):
         assert f"| `{path.name}` |" in blows
         assert f"| `{path.name}` |" in results
+
+
+def test_every_picture_stands_in_a_page() -> None:
+    told = "".join((ROOT / page).read_text() for page in pages())
+    pictures = ROOT / "docs" / "pictures"
+    unused = [path.name for path in pictures.rglob("*.*") if str(path.relative_to(pictures.parent)) not in told]
+    assert unused == []

@@ -129,7 +129,11 @@ def test_the_picture_has_a_lane_for_each_consumer_and_a_bar_for_each_try(
     assert rows[1].marks[-1].x > bars[1].x
     shown = answer.content.decode()
     assert "data-life-open" in shown
-    assert shown.count('<rect class="life-bar') == 4
+    wide, narrow = shown.split('class="life life-narrow"')
+    assert wide.count('<rect class="life-bar') == narrow.count('<rect class="life-bar') == 4
+    # However little room there is, both say how long it took in all.
+    ends = [re.findall(r'class="life-word"[^>]*>([^<]+)<', drawing)[-1] for drawing in (wide, narrow)]
+    assert ends[0] == ends[1]
 
 
 def test_the_request_of_a_try_is_shown_as_it_was_sent_without_its_secrets(message: Message, consumer: Consumer) -> None:
@@ -246,6 +250,20 @@ def test_a_message_for_later_is_for_those_who_may_see_such(channel: Channel, pro
     assert life(modest).status_code == life(modest, part="life").status_code == modest.get(file).status_code == 403
     User.objects.all().delete()
     assert life(log_in("view_message", "view_scheduledmessage")).status_code == 200
+
+
+@pytest.mark.parametrize(("scheduled", "seen"), [(True, 403), (False, 410)])
+def test_what_is_known_of_a_pruned_one_for_later_is_for_those_who_may_see_such(
+    channel: Channel, scheduled: bool, seen: int
+) -> None:
+    known = {"message_id": "order-7", "row_id": 7, "scheduled": scheduled, "pruned_at": timezone.now()}
+    MessageKey.objects.create(channel_id=channel.pk, **known)
+    modest = log_in("view_message")
+    file = reverse("admin:watch_explorer_payload", args=["orders", "order-7"])
+    assert (life(modest).status_code, life(modest, part="life").status_code) == (seen, seen)
+    assert modest.get(file).status_code == (403 if scheduled else 404)
+    User.objects.all().delete()
+    assert life(log_in("view_message", "view_scheduledmessage")).status_code == 410
 
 
 def test_what_staff_changed_is_told_and_by_whom(admin_client: Client, channel: Channel, producer: Producer) -> None:

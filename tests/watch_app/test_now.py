@@ -91,7 +91,7 @@ def test_the_worst_come_first(channel: Channel, producer: Producer) -> None:
 def test_too_many_are_a_number(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         make_consumer(channel, f"k{number}")
-    monkeypatch.setattr(module, "_CONSUMERS", module._CONSUMERS.replace("LIMIT 200", "LIMIT 2"))
+    monkeypatch.setattr(module, "MOST_CONSUMERS", 2)
 
     found = now(Scope())
 

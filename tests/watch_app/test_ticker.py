@@ -88,6 +88,16 @@ def test_a_channel_and_a_consumer_have_their_own(happened: list[Event], channel:
     assert events(Scope(make_channel("quiet").pk), 50, SOURCES) == []
 
 
+def test_operations_of_others_do_not_push_out_a_channels_own(channel: Channel) -> None:
+    mine = Operation.objects.create(kind="redrive", channel=channel, asked_by="cleo")
+    for number in range(5):
+        Operation.objects.create(kind="replay", channel=make_channel(f"other-{number}"), asked_by="dora")
+
+    [event] = events(Scope(channel.pk), 3, SOURCES)
+
+    assert (event.text, str(mine.pk) in event.url) == ("redrive began, asked for by cleo", True)
+
+
 def test_no_more_than_asked_for_by_as_many_queries(
     happened: list[Event], consumer: Consumer, producer: Producer
 ) -> None:

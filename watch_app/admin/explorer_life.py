@@ -20,7 +20,7 @@ from channels_app.models.consumer import PullMode
 from watch_app.admin.addresses import add_page
 from watch_app.admin.explorer import EXPLORER, SEND, VIEW, allow, framed, life_address
 from watch_app.explorer.life import Lane, Life, life_for_later, life_of, waits
-from watch_app.explorer.picture import picture
+from watch_app.explorer.picture import NARROW, picture
 from watch_app.explorer.requests import Content, Sent, file_name, is_for_a_command, publish_again, sent
 from watch_app.explorer.rows import Row, find, head, is_expunged, payload, size
 from watch_app.explorer.sending import MARK
@@ -101,8 +101,13 @@ def payload_view(request: HttpRequest, channel: str, message_id: str) -> HttpRes
 
 
 def _found(request: HttpRequest, channel: str, message_id: str) -> Row:
-    """One for later is for those who may see such."""
-    row = find(channel, message_id)
+    """One for later is for those who may see such, and so is what is known of one that was pruned."""
+    try:
+        row = find(channel, message_id)
+    except MessagePruned as refusal:
+        if refusal.was_for_later:
+            allow(request, SEE_LATER)
+        raise
     if row is None:
         raise Http404
     if not isinstance(row, Message):
@@ -118,6 +123,7 @@ def _shown(request: HttpRequest, row: Row) -> dict[str, Any]:
         "original": row,
         "life": life,
         "picture": picture(life, now),
+        "narrow_picture": picture(life, now, NARROW),
         "now": now,
         "lanes": [teller.lane(lane) for lane in life.lanes],
         "payload": payloads.show(first, size=size(row)),

@@ -13,17 +13,33 @@ from channels_app.models import DeliveryAttempt, JobStatus
 from watch_app.explorer.axis import Axis, axis, duration, told_apart
 from watch_app.explorer.life import Lane, Life
 
-LEFT, WIDTH, RIGHT = 190, 780, 40
-TOP, LANE_HEIGHT, BOTTOM = 44, 40, 4
+TOP, BOTTOM = 44, 4
 BAR_HEIGHT, WAIT_HEIGHT = 14, 4
 # Dots stand above the bars that they would hide.
 MARK_ABOVE = 13
 # What is too short to be seen is drawn all the same.
 LEAST_BAR = 4.0
 MOST_LANES = 30
-SHOWN_TITLE = 24
-# Between two words above the line.
-LEAST_ROOM = 62.0
+# Between the middles of two words above the line, and of two that say what is cut out.
+LEAST_ROOM, LEAST_CUT_ROOM = 62.0, 44.0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a picture is drawn on. `title_below`: a lane's title stands so far below its line; above it, if negative."""
+
+    left: float
+    width: float
+    right: float
+    lane_height: float
+    title_below: float
+    longest_title: int
+
+
+# Titles stand beside their lanes.
+WIDE = Sheet(left=190, width=780, right=40, lane_height=40, title_below=4, longest_title=24)
+# For a phone, in the size in which it is shown there: titles stand above their lanes.
+NARROW = Sheet(left=18, width=244, right=46, lane_height=54, title_below=-24, longest_title=40)
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,7 @@ class Mark:
 class Row:
     title: str
     whole_title: str
+    title_y: float
     y: float
     bars: list[Box]
     marks: list[Mark]
@@ -66,6 +83,14 @@ class Word:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A time that is left out; `word` says how long it is, where there is room."""
+
+    box: Box
+    word: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """`step`: what one step of the grid is worth. `left_out`: lanes for which there is no room."""
 
@@ -74,20 +99,20 @@ class Picture:
     rows: list[Row]
     grid: list[float]
     words: list[Word]
-    cuts: list[Box]
+    cuts: list[Cut]
     step: str
     left_out: int
-    left: float = LEFT
-    right: float = LEFT + WIDTH
+    left: float
+    right: float
 
 
-def picture(life: Life, now: datetime) -> Picture:
+def picture(life: Life, now: datetime, sheet: Sheet = WIDE) -> Picture:
     lanes = [life.beginning, *life.lanes[: MOST_LANES - 1]]
     first = min((at for lane in lanes for at in _times(lane, now)), default=now)
-    drawn = _Drawing(lanes, first, now)
-    height = TOP + LANE_HEIGHT * len(lanes) + BOTTOM
+    drawn = _Drawing(lanes, first, now, sheet)
+    height = TOP + sheet.lane_height * len(lanes) + BOTTOM
     return Picture(
-        width=LEFT + WIDTH + RIGHT,
+        width=sheet.left + sheet.width + sheet.right,
         height=height,
         rows=drawn.rows(),
         grid=[round(x, 1) for x in drawn.axis.grid()],
@@ -95,23 +120,27 @@ def picture(life: Life, now: datetime) -> Picture:
         cuts=_cuts(drawn.axis, height),
         step=duration(drawn.axis.step),
         left_out=len(life.lanes) + 1 - len(lanes),
+        left=sheet.left,
+        right=sheet.left + sheet.width,
     )
 
 
 class _Drawing:
-    def __init__(self, lanes: Sequence[Lane], first: datetime, now: datetime) -> None:
-        self._lanes, self._first, self._now = lanes, first, now
+    def __init__(self, lanes: Sequence[Lane], first: datetime, now: datetime, sheet: Sheet) -> None:
+        self._lanes, self._first, self._now, self._sheet = lanes, first, now, sheet
         times = [self._seconds(at) for lane in lanes for at in _times(lane, now)]
         busy = [(self._seconds(start), self._seconds(end)) for lane in lanes for start, end in _busy(lane, now)]
-        self.axis = axis(times, busy, left=LEFT, width=WIDTH)
+        self.axis = axis(times, busy, left=sheet.left, width=sheet.width)
 
     def rows(self) -> list[Row]:
-        return [self._row(lane, TOP + LANE_HEIGHT * (place + 0.6)) for place, lane in enumerate(self._lanes)]
+        height = self._sheet.lane_height
+        return [self._row(lane, TOP + height * (place + 0.6)) for place, lane in enumerate(self._lanes)]
 
     def _row(self, lane: Lane, y: float) -> Row:
-        short = lane.title if len(lane.title) <= SHOWN_TITLE else f"{lane.title[: SHOWN_TITLE - 1]}…"
+        longest = self._sheet.longest_title
+        short = lane.title if len(lane.title) <= longest else f"{lane.title[: longest - 1]}…"
         marks = [self._mark(moment, y - MARK_ABOVE) for moment in lane.moments if moment.at and not moment.attempt]
-        return Row(short, lane.title, y, list(self._bars(lane, y)), marks)
+        return Row(short, lane.title, y + self._sheet.title_below, y, list(self._bars(lane, y)), marks)
 
     def _bars(self, lane: Lane, y: float) -> Iterable[Box]:
         """Waits lie below the tries that they lead to."""
@@ -161,20 +190,25 @@ def _times(lane: Lane, now: datetime) -> list[datetime]:
     return [*marks, *(end for pair in _busy(lane, now) for end in pair)]
 
 
-def _cuts(line: Axis, height: float) -> list[Box]:
-    return [
-        Box(round(cut.left, 1), 18, round(cut.right - cut.left, 1), height - 18, "cut", duration(cut.seconds))
-        for cut in line.cuts
-    ]
+def _cuts(line: Axis, height: float) -> list[Cut]:
+    cuts: list[Cut] = []
+    last_word = -LEAST_CUT_ROOM
+    for cut in line.cuts:
+        box = Box(round(cut.left, 1), 18, round(cut.right - cut.left, 1), height - 18, "cut", duration(cut.seconds))
+        has_room = box.middle - last_word >= LEAST_CUT_ROOM
+        last_word = box.middle if has_room else last_word
+        cuts.append(Cut(box, box.title if has_room else ""))
+    return cuts
 
 
 def _words(line: Axis) -> list[Word]:
-    """When each stretch begins, after the first moment, where there is room; and when the last one ends."""
-    begins = [(stretch.left, stretch.start) for stretch in line.stretches if not stretch.is_cut]
+    """When each stretch begins, after the first moment, where there is room; and always when the last one ends."""
     last = line.stretches[-1]
     places: list[tuple[float, float]] = []
-    for x, seconds in [*begins, (last.right, last.end)]:
-        if not places or x - places[-1][0] >= LEAST_ROOM:
-            places.append((x, seconds))
+    for stretch in line.stretches:
+        has_room = not places or stretch.left - places[-1][0] >= LEAST_ROOM
+        if not stretch.is_cut and has_room and last.right - stretch.left >= LEAST_ROOM:
+            places.append((stretch.left, stretch.start))
+    places.append((last.right, last.end))
     told = told_apart([seconds for _, seconds in places])
     return [Word(round(x, 1), f"+{text}") for (x, _), text in zip(places, told, strict=True)]

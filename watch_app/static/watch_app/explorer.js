@@ -26,13 +26,11 @@ document.addEventListener("DOMContentLoaded", () => {
   // What somebody has opened stays open, and what has the focus keeps it.
   const show = (told) => {
     const open = [...box.querySelectorAll("details[open]")].map((part) => part.id);
-    const scrolled = box.querySelector(".life-scroll").scrollLeft;
     const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
     box.innerHTML = told;
     for (const id of open) {
       document.getElementById(id)?.setAttribute("open", "");
     }
-    box.querySelector(".life-scroll").scrollLeft = scrolled;
     document.getElementById(focused)?.focus({ preventScroll: true });
   };
 
