@@ -41,6 +41,24 @@ def test_an_archive_of_the_chart_has_the_proxys_files_and_no_secrets(packed: set
     assert {name for name in packed if name.startswith("secrets")} == set()
 
 
+@needs_helm
+@pytest.mark.parametrize("name", sorted(COPIED))
+def test_a_changed_file_rolls_the_proxy(tmp_path: Path, name: str) -> None:
+    chart = shutil.copytree(CHART, tmp_path / CHART.name)
+    before = _proxys_checksum(chart)
+    with (chart / "proxy" / name).open("a") as file:
+        file.write("# changed\n")
+
+    assert _proxys_checksum(chart) != before
+
+
+def _proxys_checksum(chart: Path) -> str:
+    done = helm("template", "demo", chart, "--show-only", "templates/proxy.yaml")
+    assert done.returncode == 0, done.stderr
+    [checksum] = re.findall(r"checksum/config: (\w+)", done.stdout)
+    return str(checksum)
+
+
 @pytest.mark.skipif(not IS_CHECKOUT, reason="this is no checkout, or there is no git")
 def test_git_leaves_secrets_in_the_chart_alone() -> None:
     asked = ["git", "check-ignore", "--quiet", str(CHART / "secrets" / "token_keys")]
