@@ -11,6 +11,9 @@ from broker_project.api.token_bucket import shared_bucket
 from channels_app.models import ApiKey
 from channels_app.registry import registry
 
+# Folders whose tests run whole brokers, Spark or browsers, the longest first.
+LONG = ("benchmarks", "spark_analytics", "docs", "chaos", "acceptance", "reports_app")
+
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
@@ -42,6 +45,15 @@ def api(api_key: str) -> Client:
 def stranger(db: None) -> Client:
     """A client that holds nothing."""
     return Client()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules that take minutes come first: at the end one process would work alone at them."""
+    items.sort(key=lambda item: _turn(item.nodeid))
+
+
+def _turn(nodeid: str) -> int:
+    return next((turn for turn, folder in enumerate(LONG) if nodeid.startswith(f"tests/{folder}/")), len(LONG))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

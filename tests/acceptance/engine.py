@@ -88,7 +88,7 @@ class Channel:
         return done.json()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """One for all modules that leave it as they found it: each of its tests has a channel of its own."""
     with prepared(tmp_path_factory.mktemp("engine")) as broker:

@@ -88,6 +88,25 @@ def test_a_new_token_is_made_after_a_question_and_noted() -> None:
     assert history(channel) == ["Made a new token"]
 
 
+@pytest.mark.parametrize(
+    ("came_from", "leads_to"),
+    [("http://testserver/admin/?q=1", "http://testserver/admin/?q=1"), ("https://elsewhere.example", ".."), ("", "..")],
+)
+def test_a_no_is_a_link_to_where_the_question_was_asked_and_never_to_another_site(
+    came_from: str, leads_to: str
+) -> None:
+    channel, client = make_channel(), log_in(*MAY_RENEW)
+    asked = client.post(page(channel, "renew_token"), headers={"Referer": came_from})
+    assert f'<a href="{leads_to}"' in asked.content.decode()
+
+
+def test_a_question_that_is_asked_once_more_still_knows_where_a_no_leads() -> None:
+    channel, client = make_channel(), log_in(*MAY_RENEW)
+    asked = client.post(page(channel, "renew_token"), {"_back": page(channel)}, headers={"Referer": "http://testserver/"})
+    assert f'<a href="{page(channel)}"' in asked.content.decode()
+    assert f'name="_back" value="{page(channel)}"' in asked.content.decode()
+
+
 def test_no_token_is_made_for_a_state_that_nobody_saw() -> None:
     channel = make_channel(token=TOKEN)
     answer = log_in(*MAY_RENEW).post(page(channel, "renew_token"), {"etag": '"1-1"'})

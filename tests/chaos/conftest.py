@@ -1,4 +1,4 @@
-"""One broker and one receiver for all chaos tests of a test process; each test loads them anew."""
+"""One broker and one receiver for all chaos tests of a test process; each test loads them anew. They end with the last."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,14 +21,14 @@ def scale(request: pytest.FixtureRequest) -> Scale:
     return LONG if request.config.getoption("--chaos", default=False) else SHORT
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def broker() -> Iterator[Broker]:
     with running() as made:
         made.put("/producer/shop", token="sell")
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
     with receiving(tmp_path_factory.mktemp("receiver")) as made:
         yield made

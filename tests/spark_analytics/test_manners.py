@@ -9,13 +9,14 @@ import pytest
 
 from spark_analytics.manners import stand_back
 
-# Two threads that start a process each when they are told to, and say who it is.
+# Two threads that start a process each when they are told to. Each of those says in one write how nice it is: both
+# write to the same pipe.
 PROGRAM = """
 import subprocess, sys, threading
 told = threading.Barrier(3)
 def start():
     told.wait()
-    subprocess.run([sys.executable, "-c", "import os; print(os.nice(0), flush=True)"])
+    subprocess.run([sys.executable, "-c", "import os; os.write(1, b'%d ' % os.nice(0))"])
 threads = [threading.Thread(target=start) for _ in range(2)]
 for thread in threads: thread.start()
 print("ready", flush=True)
