@@ -74,7 +74,7 @@ def _beside_traffic(bench: Bench) -> list[Figure]:
     per_second = moderate(bench)
     with bench.broker.running(*WORKERS):
         _traffic(bench, "/ok/warm", per_second)
-        turns = [_turn(bench, number, per_second) for number in range(bench.size(4, 1))]
+        turns = [_turn(bench, number, per_second) for number in range(bench.size(8, 1))]
     alone = [took for turn, _ in turns for took in turn]
     watched = [took for _, turn in turns for took in turn]
     return [
@@ -88,9 +88,17 @@ def _of(watched: list[float], alone: list[float], percent: int) -> tuple[float, 
 
 
 def _turn(bench: Bench, number: int, per_second: float) -> tuple[list[float], list[float]]:
-    alone = _traffic(bench, f"/ok/alone-{number}", per_second)
+    """Alone and watched. Who comes second finds more rows, so each is first every other time."""
+    if number % 2:
+        alone = _traffic(bench, f"/ok/alone-{number}", per_second)
+        return alone, _watched(bench, number, per_second)
+    watched = _watched(bench, number, per_second)
+    return _traffic(bench, f"/ok/alone-{number}", per_second), watched
+
+
+def _watched(bench: Bench, number: int, per_second: float) -> list[float]:
     with _viewer(bench):
-        return alone, _traffic(bench, f"/ok/beside-{number}", per_second)
+        return _traffic(bench, f"/ok/beside-{number}", per_second)
 
 
 def _traffic(bench: Bench, path: str, per_second: float) -> list[float]:

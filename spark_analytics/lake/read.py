@@ -10,7 +10,7 @@ from pyspark.sql.types import DateType
 from spark_analytics import manifest
 from spark_analytics.lake.places import Lake
 from spark_analytics.manifest import Slice
-from spark_analytics.rollups import ROLLUPS
+from spark_analytics.rollups import SCHEMAS, nothing
 from spark_analytics.source import schema_of
 from spark_analytics.tables import Table
 
@@ -34,7 +34,6 @@ def rows(lake: Lake, table: Table, paths: Sequence[str]) -> DataFrame:
 
 def read_rollups(lake: Lake, table: Table, found: Sequence[Slice]) -> DataFrame:
     """Roll-up rows of these slices; hours are not cut yet."""
-    empty = ROLLUPS[table.name](rows(lake, table, []))
     if not found:
-        return empty
-    return lake.spark.read.schema(empty.schema).parquet(*[lake.rollup(table, one.path) for one in found])
+        return nothing(lake.spark, table.name)
+    return lake.spark.read.schema(SCHEMAS[table.name]).parquet(*[lake.rollup(table, one.path) for one in found])

@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -61,7 +60,7 @@ class Writer:
     def finish(self, results: list[Result]) -> Path:
         """The page's path. It is written last: where it is, all is."""
         told = figures(self._heading, results)
-        (self._directory / FIGURES).write_text(json.dumps(told, indent=1, default=exact))
+        (self._directory / FIGURES).write_text(json.dumps(told, default=exact))
         for result in results:
             _write_csv(self._directory / f"{result.name}.csv", result, self._heading)
         text = page(self._heading, results, self._drawn)
@@ -81,8 +80,9 @@ def write(directory: Path, heading: Heading, results: list[Result]) -> Path:
 
 
 def figures(heading: Heading, results: list[Result]) -> dict[str, Any]:
-    asked = {name: exact(value) for name, value in asdict(heading).items()}
-    return {"asked": asked, "reports": {result.name: asdict(result) for result in results}}
+    """Rows as they are: to copy thousands of them would take longer than to write them."""
+    asked = {name: exact(value) for name, value in vars(heading).items()}
+    return {"asked": asked, "reports": {result.name: vars(result) for result in results}}
 
 
 def _write_csv(path: Path, result: Result, heading: Heading) -> None:
