@@ -72,6 +72,11 @@ def untold(way: str, now: datetime) -> Iterator[News]:
             yield News(alert, "ended")
 
 
+def is_given_up(alert: Alert, now: datetime) -> bool:
+    """Whether nobody is told of it any more."""
+    return alert.ended_at is not None and alert.ended_at <= now - OVER_FOR
+
+
 def _wanted(way: str, now: datetime) -> Q:
     """What nobody is to read by mail stays as it is, and takes no place from what somebody is to read."""
     if way == "posted":
