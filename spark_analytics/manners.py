@@ -1,4 +1,4 @@
-"""Spark stands back: a broker on the same machine does not wait for an export."""
+"""Spark stands back behind what shares its container or session: the system weighs no others by their niceness."""
 
 import os
 from contextlib import suppress

@@ -4,7 +4,8 @@ _LONG_UNITS = (("day", 24 * 3600), ("hour", 3600), ("minute", 60))
 
 
 def in_words(seconds: float) -> str:
-    """All of it: a threshold is not rounded."""
+    """To the millisecond: nobody sets a finer threshold."""
+    seconds = round(seconds, 3)
     parts = []
     for name, length in _LONG_UNITS:
         count, seconds = divmod(seconds, length)

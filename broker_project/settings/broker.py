@@ -105,7 +105,7 @@ ANALYTICS_DATABASE_URL = from_environment("ANALYTICS_DATABASE_URL", "")
 LAKE_PAYLOADS = env.bool("LAKE_PAYLOADS", False)
 # The Spark cluster that exports and reports run on (spark://host:7077); none: this machine.
 SPARK_MASTER = env.str("SPARK_MASTER", "")
-# How far Spark stands back on this machine, from 0 (not at all) to 19: exports and reports take what traffic leaves.
+# How far Spark's JVM and readers stand back, from 0 to 19: behind what shares their container or session, nothing else.
 SPARK_NICENESS = env.int("SPARK_NICENESS", 10)
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.

@@ -8,18 +8,18 @@ from broker_project.api import problems
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if _is_staff(request):
+    if _is_inside_admin(request):
         return _page(request, 404, "Not found", "There is nothing at this address.")
     return problems.not_found(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if _is_staff(request):
+    if _is_inside_admin(request):
         return _page(request, 403, "Not allowed", "Your permissions do not open this page.")
     return problems.permission_denied(request, exception)
 
 
-def _is_staff(request: HttpRequest) -> bool:
+def _is_inside_admin(request: HttpRequest) -> bool:
     """The admin's frame names its lists: only for those who are inside it."""
     return request.path.startswith("/admin/") and admin.site.has_permission(request)
 

@@ -4,14 +4,13 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
 
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.utils import timezone
 
 from channels_app.alerts.news import News, heard, untold
 from channels_app.alerts.words import sentence
@@ -27,37 +26,36 @@ FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=1)
 ADMIN = "/admin/channels_app/alert/"
 
 
-def tell() -> int:
+def tell(now: datetime) -> int:
     """Says how much was told. A server that is away is asked again in the next round."""
     if not settings.EMAIL_HOST:
         return 0
     deadline = time.monotonic() + ROUND_SECONDS
-    letters = takewhile(lambda _letter: time.monotonic() <= deadline, _by_readers().items())
-    return sum(_tell(to, news) for to, news in letters)
+    letters = takewhile(lambda _letter: time.monotonic() <= deadline, _by_readers(now).items())
+    return sum(_tell(to, news, now) for to, news in letters)
 
 
-def _tell(to: tuple[str, ...], news: Sequence[News]) -> int:
+def _tell(to: tuple[str, ...], news: Sequence[News], now: datetime) -> int:
     """Noted letter by letter: a round that is cut short repeats none of them."""
     error = _send(EmailMessage(_subject(news), _text(news), to=to, headers=_headers(news)))
     if error is None:
         return heard(WAY, news)
-    wait = wait_after_refusal if isinstance(error, REFUSALS) else no_wait
-    Alert.objects.was_not_mailed({one.alert.pk: one.alert for one in news}.values(), wait, timezone.now())
+    ids = {one.alert.pk for one in news}
+    if isinstance(error, REFUSALS):
+        Alert.objects.mail_was_refused(ids, wait_after_refusal, now)
+    else:
+        Alert.objects.mail_was_away(ids)
     return 0
 
 
-def wait_after_refusal(tries: int) -> timedelta:
+def wait_after_refusal(refusals: int) -> timedelta:
     """Half a minute, then twice as long each time, up to an hour."""
-    return min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 16))
+    return min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(refusals - 1, 16))
 
 
-def no_wait(_tries: int) -> timedelta:
-    return timedelta(0)
-
-
-def _by_readers() -> dict[tuple[str, ...], list[News]]:
+def _by_readers(now: datetime) -> dict[tuple[str, ...], list[News]]:
     readers: dict[tuple[str, ...], list[News]] = defaultdict(list)
-    for news in untold(WAY):
+    for news in untold(WAY, now):
         readers[_readers(news.alert)].append(news)
     return readers
 

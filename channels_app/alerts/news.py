@@ -59,23 +59,29 @@ class News:
         return json.dumps(told).encode()
 
 
-def untold(way: str) -> Iterator[News]:
+def untold(way: str, now: datetime) -> Iterator[News]:
     """In their turn. `way` is posted or mailed."""
     began, ended = f"began_{way}_at", f"ended_{way}_at"
     is_open = Q(ended_at__isnull=True, **{f"{began}__isnull": True})
-    is_over = Q(ended_at__gt=Now() - OVER_FOR, **{f"{ended}__isnull": True})
-    for alert in Alert.objects.begun().named().filter(_wanted(way), is_open | is_over).order_by(*TURNS[way])[:MOST]:
+    is_over = Q(ended_at__gt=now - OVER_FOR, **{f"{ended}__isnull": True})
+    alerts = Alert.objects.begun().named().filter(_wanted(way, now), is_open | is_over)
+    for alert in alerts.order_by(*TURNS[way])[:MOST]:
         if getattr(alert, began) is None:
             yield News(alert, "began")
         if alert.ended_at and getattr(alert, ended) is None:
             yield News(alert, "ended")
 
 
-def _wanted(way: str) -> Q:
+def is_given_up(alert: Alert, now: datetime) -> bool:
+    """Whether nobody is told of it any more."""
+    return alert.ended_at is not None and alert.ended_at <= now - OVER_FOR
+
+
+def _wanted(way: str, now: datetime) -> Q:
     """What nobody is to read by mail stays as it is, and takes no place from what somebody is to read."""
     if way == "posted":
         return Q(to_webhook=True)
-    is_due = Q(to_email=True) & (Q(mail_after__isnull=True) | Q(mail_after__lte=Now()))
+    is_due = Q(to_email=True) & (Q(mail_after__isnull=True) | Q(mail_after__lte=now))
     return is_due if settings.ALERT_EMAILS else is_due & ~Q(addresses=[])
 
 
@@ -85,7 +91,7 @@ def heard(way: str, told: Iterable[News]) -> int:
     for news in told:
         ids[news.event].append(news.alert.pk)
     # What comes after it, by mail, begins with its first try.
-    afresh = {"mail_tries": 0, "mail_after": None} if way == "mailed" else {}
+    afresh = {"mail_tries": 0, "mail_refusals": 0, "mail_after": None} if way == "mailed" else {}
     for event, of_event in ids.items():
         Alert.objects.filter(pk__in=of_event).update(**{f"{event}_{way}_at": Now()}, **afresh)
     return sum(map(len, ids.values()))

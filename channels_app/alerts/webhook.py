@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from datetime import datetime
 
 import aiohttp
 import structlog
@@ -21,11 +22,11 @@ ROUND_SECONDS = 5.0
 WAY = "posted"
 
 
-def tell() -> int:
+def tell(now: datetime) -> int:
     """Says how much was told."""
     if not settings.OPERATIONS_WEBHOOK_URL:
         return 0
-    news = list(untold(WAY))
+    news = list(untold(WAY, now))
     return heard(WAY, asyncio.run(_post_all(news))) if news else 0
 
 

@@ -49,10 +49,12 @@ def limit(kind: str, threshold: float) -> str:
 
 
 def measure(kind: str, value: float) -> str:
-    """What was measured, with its unit."""
+    """What was measured, with its unit. Of a short time parts of a second count: thresholds have them too."""
     if kind == AlertKind.DEPTH:
         return f"{value:,.0f} open"
-    return f"{value:.1f} %" if kind == AlertKind.SUCCESS_RATE else in_words(round(value))
+    if kind == AlertKind.SUCCESS_RATE:
+        return f"{value:.1f} %"
+    return in_words(round(value, 1) if value < 60 else round(value))
 
 
 def _long(alert: Alert) -> str:

@@ -64,7 +64,7 @@ class Incoming(NamedTuple):
 def new_message_ids(number: int) -> list[str]:
     """Ids for those that came without: 128 bits in hex, by time first, so that the index of keys grows at its end."""
     stamp = f"{int(time.time() * 1000):012x}"
-    return [stamp + chance[:20] for chance in (new_ids(number) if number > 1 else [new_id()])]
+    return [stamp + chance[:20] for chance in ([new_id()] if number == 1 else new_ids(number))]
 
 
 async def store(connection: AsyncConnection, messages: Sequence[Incoming]) -> list[bool]:

@@ -1,4 +1,4 @@
-"""An alert's row says how often its mail was not taken, and when it is tried again."""
+"""An alert's row says how often its mail was not taken, how often refused, and when it is tried again."""
 
 from django.db import migrations, models
 
@@ -10,5 +10,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(model_name="alert", name="mail_tries", field=models.IntegerField(db_default=0)),
+        migrations.AddField(model_name="alert", name="mail_refusals", field=models.IntegerField(db_default=0)),
         migrations.AddField(model_name="alert", name="mail_after", field=models.DateTimeField(null=True)),
     ]

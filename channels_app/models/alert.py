@@ -65,13 +65,18 @@ class AlertQuerySet(models.QuerySet["Alert"]):
     def end(self, ids: Collection[int], now: datetime) -> None:
         self.filter(pk__in=ids).update(ended_at=now)
 
-    def was_not_mailed(self, alerts: Iterable["Alert"], wait: Callable[[int], timedelta], now: datetime) -> None:
-        """`wait`: how long to leave the mail server alone after so many tries."""
-        tried = list(alerts)
-        for alert in tried:
+    def mail_was_away(self, ids: Collection[int]) -> None:
+        """The server, for all letters: the next round asks again."""
+        self.filter(pk__in=ids).update(mail_tries=F("mail_tries") + 1, mail_after=None)
+
+    def mail_was_refused(self, ids: Collection[int], wait: Callable[[int], timedelta], now: datetime) -> None:
+        """`wait`: how long to leave the mail server alone after so many refusals."""
+        refused = list(self.filter(pk__in=ids))
+        for alert in refused:
             alert.mail_tries += 1
-            alert.mail_after = now + wait(alert.mail_tries)
-        self.bulk_update(tried, ["mail_tries", "mail_after"])
+            alert.mail_refusals += 1
+            alert.mail_after = now + wait(alert.mail_refusals)
+        self.bulk_update(refused, ["mail_tries", "mail_refusals", "mail_after"])
 
     def forget(self, ids: Collection[int]) -> None:
         self.suspected().filter(pk__in=ids).delete()
@@ -105,8 +110,10 @@ class Alert(models.Model):
     ended_posted_at = models.DateTimeField(null=True)
     began_mailed_at = models.DateTimeField(null=True)
     ended_mailed_at = models.DateTimeField(null=True)
-    # How often the mail server did not take what there is to tell now, and before when it is not asked again.
+    # How often the mail server did not take what there is to tell now; how often of these it was there and refused it;
+    # and before when it is not asked again.
     mail_tries = models.IntegerField(db_default=0)
+    mail_refusals = models.IntegerField(db_default=0)
     mail_after = models.DateTimeField(null=True)
 
     objects = models.Manager.from_queryset(AlertQuerySet)()

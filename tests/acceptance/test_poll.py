@@ -140,6 +140,13 @@ def test_it_says_why_there_is_nothing(poller: Poller) -> None:
     assert poller.take() == [3]
 
 
+@pytest.mark.parametrize("name", TOKENS)
+def test_who_sends_no_token_is_told_which_is_missing(poller: Poller, name: str) -> None:
+    """In the words that a broadcast hears."""
+    refused = poller.get("poll", headers={other: token for other, token in TOKENS.items() if other != name})
+    assert (refused.status_code, refused.json()["detail"]) == (403, f"Missing: {name}.")
+
+
 def test_what_is_not_there_or_not_allowed_is_said_clearly(engine: Engine, poller: Poller) -> None:
     web, name = engine.web, poller.channel.name
     web.put(f"/channel/{name}/consumer/leases", json={"type": "pull", "token": "mine"})

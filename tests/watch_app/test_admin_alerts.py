@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from channels_app.alerts.news import untold
 from channels_app.alerts.watching import watch
 from channels_app.models import Alert, Channel, Consumer, Producer
 from dlq_app import policies
@@ -70,6 +71,19 @@ def test_an_alert_whose_mail_no_server_takes_says_so(admin_client: Client, chann
     assert "not taken yet, tries: 5" in admin_client.get(page(alert)).text
     Alert.objects.update(began_mailed_at=timezone.now())
     assert "not taken yet" not in admin_client.get(page(alert)).text
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(23, "not taken yet, tries: 60"), (25, "not taken, given up")], ids=["tried", "given up"]
+)
+def test_mail_of_an_alert_that_is_long_over_is_given_up(
+    admin_client: Client, channel: Channel, hours: int, said: str
+) -> None:
+    """As long as the page says that it is tried, it is."""
+    ended = timezone.now() - timedelta(hours=hours)
+    alert = episode(channel, began_at=ended, ended_at=ended, mail_tries=60, addresses=["a@example.com"])
+    assert admin_client.get(page(alert)).text.count(said) == 2
+    assert [one.alert for one in untold("mailed", timezone.now())] == ([alert] * 2 if hours < 24 else [])
 
 
 def test_the_overview_shows_some_and_says_that_there_are_more(admin_client: Client) -> None:

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RadioFilter
 from unfold.decorators import display
 
@@ -15,6 +16,7 @@ from channels_app.admin.links import address, link, listed
 from channels_app.admin.lists import LongListAdmin
 from channels_app.admin.pages import Act
 from channels_app.admin.states import State, written
+from channels_app.alerts.news import is_given_up
 from channels_app.alerts.words import limit, measure, sentence
 from channels_app.models import Alert, AlertKind
 from dlq_app.models import DeadLetter, DeadLetterPolicy
@@ -144,7 +146,9 @@ def _word(alert: Alert) -> str:
 
 def _not_mailed(alert: Alert) -> str:
     """A mail server that does not take it is a thing to know."""
-    return f"not taken yet, tries: {alert.mail_tries}" if alert.mail_tries else "-"
+    if not alert.mail_tries:
+        return "-"
+    return "not taken, given up" if is_given_up(alert, timezone.now()) else f"not taken yet, tries: {alert.mail_tries}"
 
 
 def _whole(alert: Alert) -> str:

@@ -20,8 +20,13 @@ MARK_ABOVE = 13
 # What is too short to be seen is drawn all the same.
 LEAST_BAR = 4.0
 MOST_LANES = 30
-# Between the middles of two words above the line, and of two that say what is cut out.
-LEAST_ROOM, LEAST_CUT_ROOM = 62.0, 44.0
+# Words above the line are no closer, however short they are.
+LEAST_ROOM = 62.0
+# A letter of a word above the line, and of one that says what is cut out, is at most so wide on the whole.
+LETTER, CUT_LETTER = 7.0, 5.8
+GAP = 4.0
+# How much of a word stands before its place.
+ANCHORS = {"start": 0.0, "middle": 0.5, "end": 1.0}
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Sheet:
 # Titles stand beside their lanes.
 WIDE = Sheet(left=190, width=780, right=40, lane_height=40, title_below=4, longest_title=24)
 # For a phone, in the size in which it is shown there: titles stand above their lanes.
-NARROW = Sheet(left=18, width=244, right=46, lane_height=54, title_below=-24, longest_title=40)
+NARROW = Sheet(left=18, width=266, right=24, lane_height=54, title_below=-24, longest_title=40)
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Word:
+    """`anchor`: what of it stands at `x`. Where it begins and ends is estimated: the browser knows the letters."""
+
     x: float
     text: str
+    anchor: str
+
+    @property
+    def left(self) -> float:
+        return self.x - len(self.text) * LETTER * ANCHORS[self.anchor]
+
+    @property
+    def right(self) -> float:
+        return self.left + len(self.text) * LETTER
 
 
 @dataclass(frozen=True)
@@ -110,14 +126,14 @@ def picture(life: Life, now: datetime, sheet: Sheet = WIDE) -> Picture:
     lanes = [life.beginning, *life.lanes[: MOST_LANES - 1]]
     first = min((at for lane in lanes for at in _times(lane, now)), default=now)
     drawn = _Drawing(lanes, first, now, sheet)
-    height = TOP + sheet.lane_height * len(lanes) + BOTTOM
+    width, height = sheet.left + sheet.width + sheet.right, TOP + sheet.lane_height * len(lanes) + BOTTOM
     return Picture(
-        width=sheet.left + sheet.width + sheet.right,
+        width=width,
         height=height,
         rows=drawn.rows(),
         grid=[round(x, 1) for x in drawn.axis.grid()],
         words=_words(drawn.axis),
-        cuts=_cuts(drawn.axis, height),
+        cuts=_cuts(drawn.axis, width, height),
         step=duration(drawn.axis.step),
         left_out=len(life.lanes) + 1 - len(lanes),
         left=sheet.left,
@@ -190,13 +206,14 @@ def _times(lane: Lane, now: datetime) -> list[datetime]:
     return [*marks, *(end for pair in _busy(lane, now) for end in pair)]
 
 
-def _cuts(line: Axis, height: float) -> list[Cut]:
+def _cuts(line: Axis, width: float, height: float) -> list[Cut]:
     cuts: list[Cut] = []
-    last_word = -LEAST_CUT_ROOM
+    taken = 0.0
     for cut in line.cuts:
         box = Box(round(cut.left, 1), 18, round(cut.right - cut.left, 1), height - 18, "cut", duration(cut.seconds))
-        has_room = box.middle - last_word >= LEAST_CUT_ROOM
-        last_word = box.middle if has_room else last_word
+        half = len(box.title) * CUT_LETTER / 2
+        has_room = taken <= box.middle - half and box.middle + half <= width
+        taken = box.middle + half + GAP if has_room else taken
         cuts.append(Cut(box, box.title if has_room else ""))
     return cuts
 
@@ -211,4 +228,23 @@ def _words(line: Axis) -> list[Word]:
             places.append((stretch.left, stretch.start))
     places.append((last.right, last.end))
     told = told_apart([seconds for _, seconds in places])
-    return [Word(round(x, 1), f"+{text}") for (x, _), text in zip(places, told, strict=True)]
+    words = zip(places, told, strict=True)
+    return _with_room([Word(round(x, 1), f"+{text}", _anchor(x, line)) for (x, _), text in words])
+
+
+def _anchor(x: float, line: Axis) -> str:
+    """At its ends words stay within the line: there may be no room beside it."""
+    if x <= line.stretches[0].left:
+        return "start"
+    return "end" if x >= line.stretches[-1].right else "middle"
+
+
+def _with_room(words: Sequence[Word]) -> list[Word]:
+    """The last one, and of the others those that touch neither it nor the one before."""
+    *others, last = words
+    shown: list[Word] = []
+    for word in others:
+        taken = shown[-1].right + GAP if shown else 0.0
+        if taken <= word.left and word.right + GAP <= last.left:
+            shown.append(word)
+    return [*shown, last]

@@ -103,7 +103,7 @@ async def admit(request: Request, path: re.Pattern[str]) -> Admitted:
 def _check(entry: Entry, tokens: Mapping[bytes, str], name: str) -> None:
     token = tokens.get(name.lower().encode())
     if token is None:
-        raise WrongToken(f"{name} is missing.")
+        raise WrongToken(f"Missing: {name}.")
     if not entry.opened_by(token):
         raise WrongToken(f"{name} does not open this.")
 

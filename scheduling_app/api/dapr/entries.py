@@ -21,6 +21,10 @@ _JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
 _AS_JSON = (Kind.CLOUD_EVENT, Kind.JSON)
 
 
+# Of an object, by their names: each value and the text of it.
+Members = dict[str, tuple[Any, str]]
+
+
 class InvalidEvent(BrokerError):
     """The event is not what its contentType says."""
 
@@ -41,7 +45,7 @@ _COMMA = re.compile(rf"{_B},{_B}")
 # Entries as Dapr's documents write them, without metadata: up to an event, and from its end to the event of the next.
 _HEAD = rf'\{{{_B}"entryId"{_B}:{_B}"(?P<id>[^"\\\x00-\x1f]++)"{_B},{_B}"event"{_B}:{_B}'
 _TAIL = rf'{_B},{_B}"contentType"{_B}:{_B}"(?P<type>[^"\\\x00-\x1f]{{1,{MAX_CONTENT_TYPE}}}+)"{_B}\}}'
-_BEGIN, _BETWEEN = re.compile(_HEAD), re.compile(rf"{_TAIL}{_B},{_B}(?P<next>{_HEAD})")
+_BEGIN, _BETWEEN = re.compile(_HEAD), re.compile(rf"{_TAIL}{_B},{_B}{_HEAD}")
 MOST_MEMBERS = 100
 # Of an event in a large body, which is looked through before it is read.
 MOST_BRACKETS = 100_000
@@ -72,54 +76,61 @@ def _entries(text: str) -> Iterator[BulkEntry]:
     if text[at : at + 1] == "]":
         return _check_end(text, at)
     while True:
-        at = yield from _plain(text, at)
-        entry, at = _any(text, at)
-        yield entry
+        read, at = yield from _plain(text, at)
+        members, at = _rest_of(text, at, read) if read else members_of(text, at)
+        yield _entry(members)
         comma = _COMMA.match(text, at)
         if comma is None:
             return _check_end(text, _after_blanks(text, at))
         at = comma.end()
 
 
-def _plain(text: str, at: int) -> Generator[BulkEntry, None, int]:
-    """Most entries are, and read in a third of the time. Returns where one begins that is read as all can be."""
+def _plain(text: str, at: int) -> Generator[BulkEntry, None, tuple[Members, int]]:
+    """Most entries are, and read in a third of the time. Returns what it has read of one that is not, or is the last,
+    and up to where: an event may be long, and is not read twice.
+    """
     begun, most = _BEGIN.match(text, at), settings.MAX_PAYLOAD_BYTES
     while begun is not None:
         start = begun.end()
-        _, end = _value(text, start, most)
+        value, end = _value(text, start, most)
         ended = _BETWEEN.match(text, end)
         if ended is None or end - start > most or kind_of(ended["type"]) not in _AS_JSON:
-            break
+            return {"entryId": (begun["id"], f'"{begun["id"]}"'), "event": (value, text[start:end])}, end
         yield BulkEntry(begun["id"], JsonText(text[start:end].encode()), ended["type"], _NO_METADATA)
-        begun, at = ended, ended.start("next")
-    return at
+        begun = ended
+    return {}, at
 
 
-def _any(text: str, at: int) -> tuple[BulkEntry, int]:
-    members, at = members_of(text, at)
-    return _entry(members), at
-
-
-def members_of(text: str, at: int) -> tuple[dict[str, tuple[Any, str]], int]:
-    """An object's members, each with its value and the text of it."""
-    members: dict[str, tuple[Any, str]] = {}
-    at, most = _open(text, at, "{", "An entry is an object."), settings.MAX_PAYLOAD_BYTES
+def members_of(text: str, at: int) -> tuple[Members, int]:
+    """An object's members, and where it ends."""
+    at = _open(text, at, "{", "An entry is an object.")
     if text[at : at + 1] == "}":
-        return members, at + 1
-    while (named := _NAME.match(text, at)) is not None:
-        value, end = _value(text, named.end(), most)
-        if named[1] in members:
-            raise EventsUnreadable("An entry has a name twice.")
-        if len(members) == MOST_MEMBERS:
-            raise EventsUnreadable(f"An entry has more than {MOST_MEMBERS} names.")
-        members[named[1]] = (value, text[named.end() : end])
-        following = _NEXT.match(text, end)
-        if following is None:
-            break
+        return {}, at + 1
+    members: Members = {}
+    return _rest_of(text, _member(text, at, members), members)
+
+
+def _rest_of(text: str, at: int, members: Members) -> tuple[Members, int]:
+    """With those that come after a value."""
+    while (following := _NEXT.match(text, at)) is not None:
         if following[1] == "}":
             return members, following.end()
-        at = following.end()
+        at = _member(text, following.end(), members)
     raise EventsUnreadable("The body is not JSON.")
+
+
+def _member(text: str, at: int, members: Members) -> int:
+    """Adds it. Returns where its value ends."""
+    named = _NAME.match(text, at)
+    if named is None:
+        raise EventsUnreadable("The body is not JSON.")
+    value, end = _value(text, named.end(), settings.MAX_PAYLOAD_BYTES)
+    if named[1] in members:
+        raise EventsUnreadable("An entry has a name twice.")
+    if len(members) == MOST_MEMBERS:
+        raise EventsUnreadable(f"An entry has more than {MOST_MEMBERS} names.")
+    members[named[1]] = (value, text[named.end() : end])
+    return end
 
 
 def _value(text: str, at: int, most: int) -> tuple[Any, int]:
@@ -163,7 +174,7 @@ def _after_blanks(text: str, at: int) -> int:
 _NOTHING = (None, "")
 
 
-def _entry(members: dict[str, tuple[Any, str]]) -> BulkEntry:
+def _entry(members: Members) -> BulkEntry:
     # The JavaScript client writes entryID.
     entry_id, text = members.get("entryId") or members.get("entryID", _NOTHING)
     # A number is read as its text, and is none.
@@ -176,7 +187,7 @@ def _entry(members: dict[str, tuple[Any, str]]) -> BulkEntry:
         return BulkEntry(entry_id, error, "", {})
 
 
-def _content_type(members: dict[str, tuple[Any, str]]) -> str:
+def _content_type(members: Members) -> str:
     """Who says nothing means text by a text, and JSON by anything else."""
     value, text = members.get("contentType", _NOTHING)
     if value is None or value == "":
@@ -186,7 +197,7 @@ def _content_type(members: dict[str, tuple[Any, str]]) -> str:
     return str(value)
 
 
-def _event(members: dict[str, tuple[Any, str]], content_type: str) -> bytes:
+def _event(members: Members, content_type: str) -> bytes:
     if "event" not in members:
         raise InvalidEvent("The entry has no event.")
     value, text = members["event"]
@@ -214,7 +225,7 @@ def _encoded(text: str) -> bytes:
         raise InvalidEvent("The event has half a surrogate pair: send such bytes in base64.") from None
 
 
-def _metadata(members: dict[str, tuple[Any, str]]) -> dict[str, str]:
+def _metadata(members: Members) -> dict[str, str]:
     """Numbers and truths are meant as their texts."""
     value, _ = members.get("metadata", _NOTHING)
     if value is None:

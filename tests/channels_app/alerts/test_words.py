@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels_app.alerts.words import limit, sentence
+from channels_app.alerts.words import limit, measure, sentence
 from channels_app.models import Alert, AlertKind
 
 
@@ -22,6 +22,21 @@ from channels_app.models import Alert, AlertKind
 )
 def test_a_threshold_is_told_as_it_is(kind: str, threshold: float, words: str) -> None:
     assert limit(kind, threshold) == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("depth", 1_234, "1,234 open"),
+        ("success_rate", 89.96, "90.0 %"),
+        ("schedule_lag", 0.4, "0.4 seconds"),
+        ("schedule_lag", 1.04, "1 second"),
+        ("schedule_lag", 59.97, "1 minute"),
+        ("oldest_waiting", 90.4, "1 minute, 30 seconds"),
+    ],
+)
+def test_what_was_measured_is_told_as_finely_as_it_matters(kind: str, value: float, words: str) -> None:
+    assert measure(kind, value) == words
 
 
 @pytest.mark.parametrize(

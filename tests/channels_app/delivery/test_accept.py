@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from psycopg import AsyncConnection
 
-from channels_app.delivery.accept import Incoming, store
+from channels_app.delivery.accept import Incoming, new_message_ids, store
 from channels_app.models import Message, MessageKey
 from tests.channels_app.registry import make_channel, make_producer
 
@@ -36,6 +36,13 @@ def stored(*groups: Sequence[Incoming]) -> list[list[bool]]:
         return list(await asyncio.gather(*map(one, groups)))
 
     return asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 300])
+def test_there_are_as_many_new_ids_as_are_wanted(number: int) -> None:
+    made = new_message_ids(number)
+    assert len(made) == len(set(made)) == number
+    assert all(len(one) == 32 for one in made)
 
 
 def test_of_two_equal_ids_in_a_group_the_first_wins(ids: tuple[int, int]) -> None:

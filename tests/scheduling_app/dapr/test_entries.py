@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scheduling_app.api.dapr import entries
 from scheduling_app.api.dapr.entries import MOST_BRACKETS, MOST_MEMBERS, read_entries
 from scheduling_app.dapr.bulk import BulkEntry
 from scheduling_app.dapr.errors import EventsUnreadable, PayloadTooLarge, TooManyEvents
@@ -74,6 +75,43 @@ def test_entries_of_all_kinds_in_a_row_are_read_in_their_order(settings: Any, mo
     body = ",\n".join(one % (bare if place in (1, 2, 6) else plain) for place, one in enumerate(written))
     found = read(f"[{body}]")
     assert [(one.entry_id, one.event) for one in found] == [(str(at), one.encode()) for at, one in enumerate(events)]
+
+
+@pytest.mark.parametrize("most", [1024 * 1024, 40])
+@pytest.mark.parametrize("before", ["", entry("1", [1]) + ", "], ids=["single", "last"])
+@pytest.mark.parametrize(
+    "tail",
+    [
+        '"contentType": "application/json"',
+        '"contentType": "application/json", "metadata": {"a": "b"}',
+        '"contentType": "text/plain"',
+        '"metadata": {}',
+    ],
+)
+def test_nothing_is_read_twice(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, most: int, before: str, tail: str
+) -> None:
+    settings.MAX_PAYLOAD_BYTES = most
+    scan = entries._scan
+    places: list[int] = []
+
+    def noted(text: str, at: int) -> tuple[Any, int]:
+        places.append(at)
+        return scan(text, at)
+
+    monkeypatch.setattr(entries, "_scan", noted)
+    found = read(f'[{before}{{"entryId": "2", "event": "a text", {tail}}} ]')
+    assert found[-1].entry_id == "2"
+    assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize("end", ["", ",]", "] 1", "]]", "}", ', {"entryId": "2"]'])
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_array_that_does_not_end_as_it_should_refuses_the_request(count: int, end: str) -> None:
+    body = ", ".join(entry(str(number), number) for number in range(count))
+    assert len(read(f"[{body}\n] ")) == count
+    with pytest.raises(EventsUnreadable):
+        read(f"[{body}{end}")
 
 
 @pytest.mark.parametrize(
