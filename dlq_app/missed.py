@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.models import Operation
 from channels_app.operations.kinds import Step
 from dlq_app.pace import Clock, database_now, paced

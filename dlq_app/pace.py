@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.models import Operation
 from channels_app.operations.kinds import Step
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.doorbell import ring_work
 from channels_app.models import Channel, Operation
 from channels_app.operations import acts

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 MOST = 1_000
 # Others wait for the thread; the next sweep goes on.

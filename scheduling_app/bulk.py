@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, F, Value
 from django.utils import timezone
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.models import Operation
 from channels_app.operations.kinds import Step
 from scheduling_app.bells import ring_dispatch

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery.fanout import MAKE_JOBS
 from channels_app.delivery.work import WHO, Work
 from channels_app.models.channel import MAX_PARTITIONS

@@ -1,6 +1,6 @@
 """Messages for later whose channel was deleted: cancelled, however far ahead they are."""
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 MOST = 1_000
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.patterns import PUBLIC_ID
-from broker_project.lib.prepared import fetch
 from channels_app.models import Channel, Message, MessageKey, MessageStatus
 from channels_app.origins import Origin
 from channels_app.selectors import message_counts

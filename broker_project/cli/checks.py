@@ -28,7 +28,7 @@ LINT = {
 # What a shell says of a program that a Ctrl-C ended.
 INTERRUPTED = 130
 # By file: what a module starts once, servers and browsers, is started once. Three, as many tests wait for others.
-# In the order that tests/conftest.py gives them: by itself xdist begins with what has most tests, which is the quickest.
+# In the order of tests/conftest.py: by itself xdist begins with what has most tests, which is the quickest.
 ALL_TESTS = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "--durations", "30"]
 
 

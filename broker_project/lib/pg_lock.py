@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from django.db import InterfaceError, OperationalError
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 PAUSE_SECONDS = 0.02
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.ids import new_id, new_ids
 from broker_project.lib.pg_arrays import Bigints, Byteas, Integers, Texts
-from broker_project.lib.prepared import fetch
 
 # The key is taken first, ON CONFLICT DO NOTHING: a check before the insert would race. Row ids are drawn in the
 # order of arrival, so that within a group too the first of two equal ids wins; keys are taken in their own order,

@@ -7,7 +7,7 @@ be delivered to them.
 import json
 from typing import NamedTuple
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery.accept import Incoming
 from channels_app.delivery.work import WHO, Work
 

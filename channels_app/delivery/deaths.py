@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.reasons import ADVICE, Reason
 
 log = structlog.get_logger(__name__)

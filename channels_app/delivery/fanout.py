@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from psycopg import AsyncConnection
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery.work import WHO, Work
 
 MOST_JOBS = 2_000

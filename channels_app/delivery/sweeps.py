@@ -2,7 +2,7 @@
 
 from django.db import connection, transaction
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery import deaths
 from channels_app.delivery.work import WHO, Work
 from channels_app.metrics.activity import count_moved

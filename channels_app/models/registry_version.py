@@ -4,7 +4,7 @@ from typing import Self
 
 from django.db import models
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 
 class RegistryVersionQuerySet(models.QuerySet["RegistryVersion"]):

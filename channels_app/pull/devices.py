@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 # So many rows are looked at: as many as a consumer may have in flight.
 MOST_HELD = 100_000

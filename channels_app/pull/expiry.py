@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import transaction
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.pg_arrays import Bigints, Doubles, Integers, Texts
-from broker_project.lib.prepared import fetch
 from channels_app.delivery.retry import Outcome, Verdict, decide
 from channels_app.delivery.sweeps import MOST, POISON_LOSSES
 from channels_app.delivery.work import Work

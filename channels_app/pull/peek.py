@@ -1,6 +1,6 @@
 """What a pull consumer would get next, without taking it."""
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery.claim import MOST_BYTES
 from channels_app.models import DeliveryJob
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from scheduling_app.bells import ring_tick
 from scheduling_app.dapr.job import JobIn, Recurring
 from scheduling_app.dapr.job_errors import JobExists, JobTaken

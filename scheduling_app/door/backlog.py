@@ -11,7 +11,7 @@ from psycopg_pool import PoolTimeout
 
 from broker_project.api.door_pool import door_pool
 from broker_project.api.exceptions import StorageAway
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 
 MAX_AGE_SECONDS = 0.25
 

@@ -6,7 +6,7 @@ beginning stays: a queue that is filled faster than it is emptied would else be 
 
 from typing import NamedTuple
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app.delivery import deaths
 from channels_app.reasons import Reason
 from scheduling_app.querator.queues import QueueInfo

@@ -1,6 +1,6 @@
 """What died in a queue is in its dead queue too, with the same payload: a message that is expunged takes that along."""
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from channels_app import services
 from channels_app.models import Message
 

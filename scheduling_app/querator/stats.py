@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from scheduling_app.querator.queues import QueueInfo
 
 # Open jobs of the consumer, those of other partitions than 0, and messages for later: see the migration of partitions.

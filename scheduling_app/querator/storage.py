@@ -6,7 +6,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
-from broker_project.lib.prepared import fetch
+from broker_project.lib.bound import fetch
 from scheduling_app.querator.item_ids import ItemId, LaterId
 from scheduling_app.querator.queues import QueueInfo
 

@@ -16,8 +16,8 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, DataError, IntegrityError, transaction
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.pg_arrays import Bigints, Byteas, Texts
-from broker_project.lib.prepared import fetch
 from scheduling_app.errors import ScheduleUnreadable
 from scheduling_app.models import Overlap
 from scheduling_app.models.recurring import MAX_NOTE_LENGTH

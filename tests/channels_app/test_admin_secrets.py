@@ -102,7 +102,9 @@ def test_a_no_is_a_link_to_where_the_question_was_asked_and_never_to_another_sit
 
 def test_a_question_that_is_asked_once_more_still_knows_where_a_no_leads() -> None:
     channel, client = make_channel(), log_in(*MAY_RENEW)
-    asked = client.post(page(channel, "renew_token"), {"_back": page(channel)}, headers={"Referer": "http://testserver/"})
+    asked = client.post(
+        page(channel, "renew_token"), {"_back": page(channel)}, headers={"Referer": "http://testserver/"}
+    )
     assert f'<a href="{page(channel)}"' in asked.content.decode()
     assert f'name="_back" value="{page(channel)}"' in asked.content.decode()
 

@@ -1,4 +1,4 @@
-"""One broker and one receiver for all chaos tests of a test process; each test loads them anew. They end with the last."""
+"""One broker and one receiver for all chaos tests of a test process; each test loads them anew."""
 
 from collections.abc import Callable, Iterator
 

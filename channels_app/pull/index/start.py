@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.errors import BrokerError
-from broker_project.lib.prepared import fetch
 from channels_app.models import ChannelState, Consumer, ConsumerState
 from channels_app.models.consumer import ConsumerType, PullMode
 from channels_app.pull.index.moments import INDEX_BEFORE

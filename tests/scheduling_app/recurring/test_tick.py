@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from broker_project.lib.bound import fetch
 from broker_project.lib.conditions import Condition
-from broker_project.lib.prepared import fetch
 from channels_app import services
 from channels_app.models import Channel, DeliveryJob, Message, MessageKey, Producer
 from scheduling_app import dispatch, schedules

@@ -1,6 +1,6 @@
-"""Statements that are run again and again on Django's own connection, planned once per connection.
+"""Statements on Django's own connection whose parameters PostgreSQL binds.
 
-Django binds parameters in the client, so that PostgreSQL plans every statement anew: for a few rows that is most of it.
+Django would write them into the statement's text: a batch of payloads would be escaped here and parsed there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,4 +15,4 @@ def fetch(statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) ->
     wrapper = connections[DEFAULT_DB_ALIAS]
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
-        return cursor.execute(statement, parameters, prepare=True).fetchall()
+        return cursor.execute(statement, parameters).fetchall()
