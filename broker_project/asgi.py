@@ -6,6 +6,7 @@ Or one of the two (WEB_SERVES): a proxy tells them apart, so that a heavy page c
 from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 # Django first: what is imported below knows models.
 django = get_wsgi_application()
@@ -59,5 +60,9 @@ application = Frame(
 if has_doors:
     for plain in (broadcast.plain, *dapr.PLAIN):
         open_express(plain)
+
+if has_django:
+    # Pages are loaded now, not when the first of them is asked for.
+    get_resolver().url_patterns  # noqa: B018
 
 leave_what_is_loaded()

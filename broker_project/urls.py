@@ -5,6 +5,8 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
+admin.autodiscover()
+
 handler400 = "broker_project.api.problems.bad_request"
 handler403 = "channels_app.admin.refusals.permission_denied"
 handler404 = "channels_app.admin.refusals.not_found"

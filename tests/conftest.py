@@ -11,8 +11,7 @@ from broker_project.api.token_bucket import shared_bucket
 from channels_app.models import ApiKey
 from channels_app.registry import registry
 
-# Folders whose tests run whole brokers, Spark or browsers, the longest first.
-LONG = ("benchmarks", "spark_analytics", "docs", "chaos", "acceptance", "reports_app")
+LONGEST = "tests/benchmarks/test_bench.py"
 
 
 @pytest.fixture(autouse=True)
@@ -48,12 +47,15 @@ def stranger(db: None) -> Client:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules that take minutes come first: at the end one process would work alone at them."""
-    items.sort(key=lambda item: _turn(item.nodeid))
+    """Folder by folder, so that what a folder shares is started once; but for the one module that takes longest: at the
+    end a process would work alone at it.
+    """
+    items.sort(key=_turn)
 
 
-def _turn(nodeid: str) -> int:
-    return next((turn for turn, folder in enumerate(LONG) if nodeid.startswith(f"tests/{folder}/")), len(LONG))
+def _turn(item: pytest.Item) -> tuple[bool, str]:
+    module = item.nodeid.partition("::")[0]
+    return module != LONGEST, module
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,7 +8,8 @@ from .environment import DATA_DIR, from_environment
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    # Its pages are loaded with the addresses, by whoever serves them: no worker needs them.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
