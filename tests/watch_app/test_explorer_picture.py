@@ -39,7 +39,7 @@ def cut_spans(shown: Picture) -> list[Span]:
     return [(middle - half, middle + half) for middle, half in halves]
 
 
-LIVES = {
+LIVES: dict[str, list[Span]] = {
     "after an hour": [(0, 2), (3600, 3602)],
     "after minutes": [(0, 0.01), (299, 299.01), (598, 598.01), (897, 897.01), (9000, 9000.01)],
     "at once": [(0, 0.001), (0.0012, 0.0022)],

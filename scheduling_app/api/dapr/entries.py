@@ -19,8 +19,6 @@ from scheduling_app.door.bounds import MAX_CONTENT_TYPE, SLICE_SECONDS
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
 _AS_JSON = (Kind.CLOUD_EVENT, Kind.JSON)
-
-
 # Of an object, by their names: each value and the text of it.
 Members = dict[str, tuple[Any, str]]
 
@@ -104,33 +102,33 @@ def _plain(text: str, at: int) -> Generator[BulkEntry, None, tuple[Members, int]
 def members_of(text: str, at: int) -> tuple[Members, int]:
     """An object's members, and where it ends."""
     at = _open(text, at, "{", "An entry is an object.")
-    if text[at : at + 1] == "}":
-        return {}, at + 1
-    members: Members = {}
-    return _rest_of(text, _member(text, at, members), members)
+    return ({}, at + 1) if text[at : at + 1] == "}" else _members(text, at, {})
 
 
-def _rest_of(text: str, at: int, members: Members) -> tuple[Members, int]:
-    """With those that come after a value."""
-    while (following := _NEXT.match(text, at)) is not None:
+def _rest_of(text: str, at: int, read: Members) -> tuple[Members, int]:
+    """The same, from the end of a value on."""
+    following = _NEXT.match(text, at)
+    if following is None:
+        raise EventsUnreadable("The body is not JSON.")
+    return (read, following.end()) if following[1] == "}" else _members(text, following.end(), read)
+
+
+def _members(text: str, at: int, members: Members) -> tuple[Members, int]:
+    most = settings.MAX_PAYLOAD_BYTES
+    while (named := _NAME.match(text, at)) is not None:
+        value, end = _value(text, named.end(), most)
+        if named[1] in members:
+            raise EventsUnreadable("An entry has a name twice.")
+        if len(members) == MOST_MEMBERS:
+            raise EventsUnreadable(f"An entry has more than {MOST_MEMBERS} names.")
+        members[named[1]] = (value, text[named.end() : end])
+        following = _NEXT.match(text, end)
+        if following is None:
+            break
         if following[1] == "}":
             return members, following.end()
-        at = _member(text, following.end(), members)
+        at = following.end()
     raise EventsUnreadable("The body is not JSON.")
-
-
-def _member(text: str, at: int, members: Members) -> int:
-    """Adds it. Returns where its value ends."""
-    named = _NAME.match(text, at)
-    if named is None:
-        raise EventsUnreadable("The body is not JSON.")
-    value, end = _value(text, named.end(), settings.MAX_PAYLOAD_BYTES)
-    if named[1] in members:
-        raise EventsUnreadable("An entry has a name twice.")
-    if len(members) == MOST_MEMBERS:
-        raise EventsUnreadable(f"An entry has more than {MOST_MEMBERS} names.")
-    members[named[1]] = (value, text[named.end() : end])
-    return end
 
 
 def _value(text: str, at: int, most: int) -> tuple[Any, int]:
