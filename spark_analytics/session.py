@@ -16,8 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_analytics.java import java_home
-from spark_analytics.manners import stand_back
-from spark_analytics.settings import data_dir, niceness
+from spark_analytics.settings import data_dir
 
 LOCAL = "local[2]"
 HERE = Path(__file__).resolve().parent
@@ -77,15 +76,11 @@ def _opened(name: str, master: str) -> SparkSession:
     with _OPENING:
         if not _works():
             _forget()
-        is_new = SparkContext._gateway is None
-        if is_new:
+        if SparkContext._gateway is None:
             _prepare(master)
         session = _configured(SparkSession.builder.master(master).appName(name), SETTINGS).getOrCreate()
         if not master.startswith("local"):
             _bring_package(session.sparkContext)
-        elif is_new and (gateway := SparkContext._gateway):
-            # Not before: beside a full machine its start would take minutes.
-            stand_back(gateway.proc.pid, niceness())
     return session
 
 

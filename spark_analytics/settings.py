@@ -44,7 +44,3 @@ def _given(name: str) -> str:
 
 def data_dir() -> Path:
     return Path(os.environ.get("BROKER_DATA_DIR") or ".broker").resolve()
-
-
-def niceness() -> int:
-    return int(os.environ.get("SPARK_NICENESS") or 10)

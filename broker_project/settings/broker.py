@@ -105,8 +105,6 @@ ANALYTICS_DATABASE_URL = from_environment("ANALYTICS_DATABASE_URL", "")
 LAKE_PAYLOADS = env.bool("LAKE_PAYLOADS", False)
 # The Spark cluster that exports and reports run on (spark://host:7077); none: this machine.
 SPARK_MASTER = env.str("SPARK_MASTER", "")
-# How far Spark's JVM and readers stand back, from 0 to 19: behind what shares their container or session, nothing else.
-SPARK_NICENESS = env.int("SPARK_NICENESS", 10)
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

@@ -18,8 +18,6 @@ from tests.spark_analytics.exporting import Export
 
 # Many small questions: Java's second compiler would cost more than it saves.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-# Other tests are no traffic to stand back from.
-os.environ.setdefault("SPARK_NICENESS", "0")
 
 
 @pytest.fixture(scope="session")
