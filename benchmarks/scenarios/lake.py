@@ -22,7 +22,6 @@ from benchmarks.figures import Figure, at_most, ratio_at_most
 from benchmarks.scenarios.dead import moderate, traffic
 from broker_project.cli.surroundings import TOP
 
-DAYS = 30
 JOBS: LiteralString = "SELECT count(*) FROM delivery_job"
 NO_LAKE: LiteralString = "TRUNCATE lake_slice, lake_mark, lake_watermark"
 # Of everybody but us who look.
@@ -42,19 +41,23 @@ def run(bench: Bench) -> list[Figure]:
 
 def _month(bench: Bench, directory: Path, messages: int) -> dict[str, float]:
     """A history that ends with the day before yesterday; then yesterday; then the report over all of it."""
-    end = _midnight()
+    days, end = _days(bench), _midnight()
     bench.broker.wipe()
     bench.broker.database.execute(NO_LAKE)
-    _manage(bench, *_history(messages, DAYS, 1, end - timedelta(days=1)))
+    _manage(bench, *_history(messages, days, 1, end - timedelta(days=1)))
     jobs = bench.broker.value(JOBS)
     took = _lake(
         bench,
         directory,
-        more=[sys.executable, "manage.py", *_history(messages // DAYS, 1, 2, end), "--add"],
-        start=(end - timedelta(days=DAYS)).isoformat(),
+        more=[sys.executable, "manage.py", *_history(messages // days, 1, 2, end), "--add"],
+        start=(end - timedelta(days=days)).isoformat(),
         end=end.isoformat(),
     )
     return {**took, "jobs": float(jobs)}
+
+
+def _days(bench: Bench) -> int:
+    return bench.size(30, 2)
 
 
 def _midnight() -> datetime:
@@ -78,7 +81,7 @@ def _beside(bench: Bench, directory: Path) -> list[Figure]:
     """The same traffic twice: alone, and for as long as a history is exported."""
     per_second = moderate(bench)
     bench.broker.database.execute(NO_LAKE)
-    _manage(bench, *_history(bench.size(1_000_000, 3_000), DAYS, 1, datetime.now(UTC)))
+    _manage(bench, *_history(bench.size(1_000_000, 3_000), _days(bench), 1, datetime.now(UTC)))
     with bench.broker.running(*WORKERS):
         traffic(bench, "/ok/warm", per_second, seconds=bench.size(5.0, 1.0))
         alone, _ = traffic(bench, "/ok/alone", per_second, seconds=bench.size(30.0, 2.0))
@@ -125,7 +128,7 @@ def _export(bench: Bench, directory: Path) -> Act[None]:
 
 def _cold_report(bench: Bench, directory: Path, end: datetime) -> float:
     began = time.perf_counter()
-    start = end - timedelta(days=DAYS)
+    start = end - timedelta(days=_days(bench))
     words = ["report", "--from", start.isoformat(), "--to", end.isoformat(), "--out", str(directory / "cold")]
     _run(["-m", "spark_analytics", *words], _surroundings(bench, directory))
     return time.perf_counter() - began

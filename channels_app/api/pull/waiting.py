@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 
 # Redis is away: the look once a second stands behind it.
 REST_SECONDS = 1.0
+TELL_AGAIN_SECONDS = 0.1
 # The rest of the door's connections is for those who publish and acknowledge.
 _at_work = asyncio.Semaphore(2)
 _background: list[asyncio.Task[None]] = []
@@ -35,17 +36,23 @@ def desk() -> Desk:
 async def start_desk() -> None:
     """Started with the web server; when that begins to stop, those who wait are answered."""
     at_end(desk().close)
-    _background.extend([asyncio.create_task(_listen()), asyncio.create_task(desk().look_round())])
+    _background.extend([asyncio.create_task(listen()), asyncio.create_task(desk().look_round())])
 
 
 async def stop_desk() -> None:
     await desk().finish()
-    for task in _background:
-        task.cancel()
-    await asyncio.gather(*_background, return_exceptions=True)
+    await told_to_end(_background)
 
 
-async def _listen() -> None:
+async def told_to_end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Until they hear: Redis' client loses a cancellation that comes while it connects."""
+    while under_way := {task for task in tasks if not task.done()}:
+        for task in under_way:
+            task.cancel()
+        await asyncio.wait(under_way, timeout=TELL_AGAIN_SECONDS)
+
+
+async def listen() -> None:
     """Whatever happens to Redis, it is tried again."""
     while True:
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from channels_app.api.pull.waiting import hints
+from channels_app.api.pull.waiting import hints, listen, told_to_end
 from channels_app.delivery.work import Work
 from channels_app.doorbell import ring_work
 
@@ -22,3 +22,14 @@ def test_a_web_process_hears_who_has_work() -> None:
             ringing.cancel()
 
     assert sorted(asyncio.run(heard())) == [7, 9]
+
+
+def test_an_ear_that_is_told_to_end_while_it_connects_ends() -> None:
+    async def end_at_every_moment() -> None:
+        for moment in range(200):
+            ear = asyncio.create_task(listen())
+            await asyncio.sleep(moment % 50 / 5_000)
+            async with asyncio.timeout(30):
+                await told_to_end([ear])
+
+    asyncio.run(end_at_every_moment())
