@@ -37,7 +37,8 @@ class Writer:
 
     def __enter__(self) -> Self:
         self._specs = TemporaryDirectory(prefix="broker-pictures-")
-        self._painter = subprocess.Popen(PAINTER, cwd=TOP, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = [*PAINTER, vega_lite_version()]
+        self._painter = subprocess.Popen(words, cwd=TOP, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -52,7 +53,7 @@ class Writer:
         self._drawn[result.name] = picture
         spec, png = Path(self._specs.name) / result.name, self._directory.resolve() / f"{result.name}.png"
         spec.write_text(json.dumps({**picture.spec, "width": PICTURE_WIDTH, "background": "white"}))
-        told = {"spec": str(spec), "png": str(png), "version": vega_lite_version()}
+        told = {"spec": str(spec), "png": str(png)}
         # A few words only: a pipe that is full would make Spark wait. One that is broken is spoken of at the end.
         with suppress(BrokenPipeError):
             print(json.dumps(told), file=self._painter.stdin, flush=True)
