@@ -18,7 +18,7 @@ from spark_analytics.lake import plan, settled
 from spark_analytics.lake.places import Lake
 from spark_analytics.lake.read import read_rollups, slices
 from spark_analytics.manifest import Ids, Slice
-from spark_analytics.rollups import ROLLUPS
+from spark_analytics.rollups import rolled_up
 from spark_analytics.settings import Settings
 from spark_analytics.source import PostgresReader, Reading, read, readers_of
 from spark_analytics.tables import TABLES, Table
@@ -89,7 +89,8 @@ def _rolled_up(spark: SparkSession, settings: Settings, seen: _Seen, start: date
     if rows is None:
         return kept
     at = F.col(seen.table.hour)
-    return ROLLUPS[seen.table.name](rows.where((at >= F.lit(start)) & (at < F.lit(end)))).unionByName(kept)
+    in_range = rows.where((at >= F.lit(start)) & (at < F.lit(end)))
+    return rolled_up(seen.table.name, in_range).unionByName(kept)
 
 
 def tail(spark: SparkSession, reading: Reading) -> DataFrame | None:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_analytics import manifest, source
 from spark_analytics.lake import plan, read, settled
 from spark_analytics.lake.checksum import in_spark, in_sql
-from spark_analytics.lake.export import measure
+from spark_analytics.lake.measure import added_up, amounts
 from spark_analytics.lake.places import Lake
 from spark_analytics.manifest import Ids, Slice
 from spark_analytics.settings import Settings
@@ -135,7 +135,7 @@ def _verified(check: Check, table: Table, one: Slice) -> Verified:
 def _found(check: Check, table: Table, one: Slice) -> Found:
     try:
         rows = read.rows(check.lake, table, [one.path])
-        measured = measure(rows, table)
+        measured = added_up(rows.agg(*amounts(table)))
     except PySparkException:
         return Found.UNREADABLE
     if (measured.row_count, measured.checksum) != (one.row_count, one.checksum):

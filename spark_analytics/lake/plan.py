@@ -9,7 +9,7 @@ from spark_analytics.manifest import Ids, Mark, Slice
 from spark_analytics.tables import Table
 
 # For as long as a slice is read, what traffic leaves behind cannot be cleared away, and claims have to pass over it.
-SLICE_IDS = 200_000
+SLICE_IDS = 250_000
 
 
 def newest(connection: Connection, table: Table) -> int:

@@ -10,7 +10,7 @@ from pyspark.sql.types import DateType
 from spark_analytics import manifest
 from spark_analytics.lake.places import Lake
 from spark_analytics.manifest import Slice
-from spark_analytics.rollups import SCHEMAS, nothing
+from spark_analytics.rollups import ROLLUPS, nothing
 from spark_analytics.source import schema_of
 from spark_analytics.tables import Table
 
@@ -36,4 +36,4 @@ def read_rollups(lake: Lake, table: Table, found: Sequence[Slice]) -> DataFrame:
     """Roll-up rows of these slices; hours are not cut yet."""
     if not found:
         return nothing(lake.spark, table.name)
-    return lake.spark.read.schema(SCHEMAS[table.name]).parquet(*[lake.rollup(table, one.path) for one in found])
+    return lake.spark.read.schema(ROLLUPS[table.name].SCHEMA).parquet(*[lake.rollup(table, one.path) for one in found])

@@ -1,30 +1,40 @@
-"""What the reports are made from: the rows of a table, added up per hour. A function for each table of the lake.
+"""What the reports are made from: the rows of a table, added up per hour. A module for each table of the lake.
 
 The rows of several slices need no merging here: a report adds up again whatever it is given.
 """
 
-from collections.abc import Callable
+from typing import Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from spark_analytics.rollups import attempt, job, letter_act, message, scheduled
 
-ROLLUPS: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "message": message.roll_up,
-    "job": job.roll_up,
-    "scheduled": scheduled.roll_up,
-    "attempt": attempt.roll_up,
-    "letter_act": letter_act.roll_up,
+
+class RollUp(Protocol):
+    """What the module of a roll-up has. Spark makes columns only while it runs."""
+
+    @property
+    def SCHEMA(self) -> str: ...
+
+    def keys(self) -> list[Column]: ...
+    def figures(self) -> list[Column]: ...
+
+
+ROLLUPS: dict[str, RollUp] = {
+    "message": message,
+    "job": job,
+    "scheduled": scheduled,
+    "attempt": attempt,
+    "letter_act": letter_act,
 }
-SCHEMAS: dict[str, str] = {
-    "message": message.SCHEMA,
-    "job": job.SCHEMA,
-    "scheduled": scheduled.SCHEMA,
-    "attempt": attempt.SCHEMA,
-    "letter_act": letter_act.SCHEMA,
-}
+
+
+def rolled_up(table: str, rows: DataFrame, *also: Column) -> DataFrame:
+    """With further aggregates, if they are asked for: rows are read once for both."""
+    rollup = ROLLUPS[table]
+    return rows.groupBy(*rollup.keys()).agg(*rollup.figures(), *also)
 
 
 def nothing(spark: SparkSession, table: str) -> DataFrame:
     """The roll-up of no rows."""
-    return spark.createDataFrame([], SCHEMAS[table])
+    return spark.createDataFrame([], ROLLUPS[table].SCHEMA)

@@ -1,6 +1,6 @@
 """Attempts per hour in which they ended: of which claim of its job, and how it went."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_analytics.rollups.columns import hour_of, reason, rows, total
@@ -13,8 +13,10 @@ SCHEMA = (
 LAST = 10
 
 
-def roll_up(attempts: DataFrame) -> DataFrame:
+def keys() -> list[Column]:
     nth = F.least("attempt", F.lit(LAST)).alias("attempt")
-    return attempts.groupBy(hour_of("finished_at"), "channel_id", "consumer_id", nth, reason()).agg(
-        rows().alias("attempts"), total("duration_ms").alias("duration_ms")
-    )
+    return [hour_of("finished_at"), F.col("channel_id"), F.col("consumer_id"), nth, reason()]
+
+
+def figures() -> list[Column]:
+    return [rows().alias("attempts"), total("duration_ms").alias("duration_ms")]

@@ -1,6 +1,6 @@
 """Jobs per hour in which they were made, by what has become of them."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_analytics.rollups.columns import hour_of, reason, rows, rows_where, total
@@ -13,13 +13,17 @@ SCHEMA = (
 )
 
 
-def roll_up(jobs: DataFrame) -> DataFrame:
+def keys() -> list[Column]:
+    return [hour_of("created_at"), F.col("channel_id"), F.col("consumer_id"), F.col("status"), reason()]
+
+
+def figures() -> list[Column]:
     """`latency` is from the message's acceptance to delivery, `ack` from the consumer's receipt to its word.
 
     `attempt` rises with every claim, and a job does not know which of them were given back: `tried`, `retried` and
     `attempts` count claims.
     """
-    return jobs.groupBy(hour_of("created_at"), "channel_id", "consumer_id", "status", reason()).agg(
+    return [
         rows().alias("jobs"),
         rows_where(F.col("attempt") > 0).alias("tried"),
         rows_where(F.col("attempt") > 1).alias("retried"),
@@ -28,7 +32,7 @@ def roll_up(jobs: DataFrame) -> DataFrame:
         total("failures").alias("failures"),
         sketch_of(_if_delivered(seconds_between("accepted_at", "status_changed_at"))).alias("latency"),
         sketch_of(_if_delivered(seconds_between("received_at", "status_changed_at"))).alias("ack"),
-    )
+    ]
 
 
 def _if_delivered(seconds: Column) -> Column:

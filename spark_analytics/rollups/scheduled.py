@@ -1,6 +1,6 @@
 """Messages for later per hour in which they were due, by how far ahead they were asked for."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_analytics.rollups.columns import hour_of, rows
@@ -13,10 +13,12 @@ HORIZONS = {"minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
 FARTHEST = "more"
 
 
-def roll_up(scheduled: DataFrame) -> DataFrame:
-    return scheduled.groupBy(hour_of("due_at"), "channel_id", "status", _horizon().alias("horizon")).agg(
-        rows().alias("messages"), sketch_of(_lag()).alias("lag")
-    )
+def keys() -> list[Column]:
+    return [hour_of("due_at"), F.col("channel_id"), F.col("status"), _horizon().alias("horizon")]
+
+
+def figures() -> list[Column]:
+    return [rows().alias("messages"), sketch_of(_lag()).alias("lag")]
 
 
 def _horizon() -> Column:

@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ import psycopg
 import pytest
 from django.db.models import F
 from django.utils import timezone
+from psycopg.conninfo import make_conninfo
 from pyarrow.parquet import read_metadata
 from pyspark.sql import SparkSession
 
@@ -21,7 +24,7 @@ from dlq_app.models import DeadLetterAct
 from reports_app.models import LakeKind, LakeMark, LakeSlice, LakeWatermark
 from scheduling_app.models import ScheduledMessage
 from spark_analytics import manifest
-from spark_analytics.lake import read
+from spark_analytics.lake import plan, read
 from spark_analytics.lake.__main__ import main
 from spark_analytics.lake.export import ExportRuns, export
 from spark_analytics.lake.status import status
@@ -52,6 +55,47 @@ def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings,
     assert {read_metadata(file).row_group(0).column(0).compression for file in files} == {"ZSTD"}
     rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, 1]])
     assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
+
+
+def test_a_run_that_fails_while_two_slices_are_under_way_leaves_no_gap(
+    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First the row of the second slice is refused, while the third is read; then the reading of the third fails."""
+    make_history()
+    monkeypatch.setattr(plan, "SLICE_IDS", 5)
+    first = Message.objects.earliest("pk").pk + 4
+    with refusing(lake, f"kind > 1 OR last_id <= {first}"), pytest.raises(psycopg.errors.CheckViolation):
+        bring()
+    assert [one.last_id for one in LakeSlice.objects.all()] == [first]
+    with unreadable(lake, f"id > {first + 5}") as broken, pytest.raises(Exception, match="division by zero"):
+        list(export(spark, broken, everything=True, now=timezone.now()))
+    assert [one.last_id for one in LakeSlice.objects.order_by("pk")] == [first, first + 5]
+    bring()
+    assert {one for several in found(spark, lake).values() for one in several} == {Found.EQUAL}
+
+
+@contextmanager
+def refusing(lake: Settings, unless: str) -> Iterator[None]:
+    with psycopg.connect(lake.database_url, autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE lake_slice ADD CONSTRAINT refused CHECK ({unless})")
+        try:
+            yield
+        finally:
+            connection.execute("ALTER TABLE lake_slice DROP CONSTRAINT refused")
+
+
+@contextmanager
+def unreadable(lake: Settings, where: str) -> Iterator[Settings]:
+    """The same lake, read through a view that fails at these messages."""
+    # Of constants PostgreSQL would find out before it has seen a row.
+    readable = f"CASE WHEN {where} THEN 1 / (id - id) = 1 ELSE true END"
+    with psycopg.connect(lake.database_url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA broken")
+        connection.execute(f"CREATE VIEW broken.message AS SELECT * FROM public.message WHERE {readable}")  # noqa: S608
+        try:
+            yield replace(lake, reads_url=make_conninfo(lake.reads_url, options="-csearch_path=broken,public"))
+        finally:
+            connection.execute("DROP SCHEMA broken CASCADE")
 
 
 def test_an_empty_database_is_an_empty_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:

@@ -10,7 +10,7 @@ from spark_analytics.asked import Asked
 from spark_analytics.errors import BadRange, BadTarget
 from spark_analytics.facts import Facts, Names
 from spark_analytics.reports import REPORTS, delivery, failing_consumers, retries, throughput
-from spark_analytics.rollups import ROLLUPS
+from spark_analytics.rollups import rolled_up
 from spark_analytics.tables import BY_NAME
 from tests.spark_analytics.reading import Row, as_frame, figures, rows_of
 
@@ -28,7 +28,7 @@ def make_names(spark: SparkSession, *channels: tuple[int, str]) -> Names:
 
 
 def make_facts(spark: SparkSession, asked: Asked, *channels: tuple[int, str], **rows: list[Row]) -> Facts:
-    rollups = {name: ROLLUPS[name](as_frame(spark, BY_NAME[name], rows[name])) for name in rows}
+    rollups = {name: rolled_up(name, as_frame(spark, BY_NAME[name], rows[name])) for name in rows}
     return Facts.of(spark, rollups, make_names(spark, *channels), asked)
 
 

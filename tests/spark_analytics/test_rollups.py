@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from spark_analytics.asked import Asked
 from spark_analytics.facts import Facts
-from spark_analytics.rollups import ROLLUPS, nothing
+from spark_analytics.rollups import ROLLUPS, nothing, rolled_up
 from spark_analytics.sketches import merged, quantiles_of, share_within, size_of, sketch_of
 from spark_analytics.tables import BY_NAME, TABLES, Table
 from tests.spark_analytics.alike import assert_quantiles
@@ -21,7 +21,7 @@ def test_there_is_a_roll_up_for_each_table() -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_a_roll_up_has_the_columns_that_it_promises(spark: SparkSession, table: Table) -> None:
-    rolled = ROLLUPS[table.name](as_frame(spark, table, []))
+    rolled = rolled_up(table.name, as_frame(spark, table, []))
     assert rolled.dtypes == nothing(spark, table.name).dtypes
 
 
@@ -32,7 +32,7 @@ def test_many_slices_give_the_same_reports_as_one(spark: SparkSession) -> None:
     make_history(3, messages=150, scheduled=100)
     asked = Asked(DAYS[1], DAYS[3])
     names = read_names(spark)
-    whole = {table.name: ROLLUPS[table.name](read(spark, table)) for table in TABLES}
+    whole = {table.name: rolled_up(table.name, read(spark, table)) for table in TABLES}
     sliced = {table.name: in_slices(read(spark, table), table) for table in TABLES}
     at_once = figures(Facts.of(spark, whole, names, asked), asked)
     assert all(at_once.values())
@@ -41,7 +41,7 @@ def test_many_slices_give_the_same_reports_as_one(spark: SparkSession) -> None:
 
 def in_slices(rows: DataFrame, table: Table) -> DataFrame:
     """Every third id, so that each hour is in all slices."""
-    first, second, third = (ROLLUPS[table.name](rows.where(F.col("id") % 3 == rest)) for rest in range(3))
+    first, second, third = (rolled_up(table.name, rows.where(F.col("id") % 3 == rest)) for rest in range(3))
     return first.unionByName(second).unionByName(third)
 
 
