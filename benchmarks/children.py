@@ -20,6 +20,7 @@ def ask(module: str, told: object, environment: Mapping[str, str] | None = None)
         env=environment,
         capture_output=True,
         text=True,
+        start_new_session=True,
     )
     if done.returncode:
         last_words = "\n".join(done.stderr.splitlines()[-10:])

@@ -40,5 +40,9 @@ class NoSecret(ReportError):
     """The file of a secret cannot be used."""
 
 
+class BadNiceness(ReportError):
+    """SPARK_NICENESS is a whole number from 0 to 19."""
+
+
 class NotDrawn(ReportError):
     """The pictures could not be drawn."""

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,15 +17,32 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_analytics.java import java_home
-from spark_analytics.settings import data_dir
+from spark_analytics.manners import stand_back
+from spark_analytics.settings import data_dir, niceness
 
 LOCAL = "local[2]"
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
 _OPENING = threading.Lock()
+# Java's own choice works beside us, on cores that a laptop has not. If somebody chose, that is it: Java refuses two.
+_CHOSEN = re.search(r"-XX:\+Use\w*GC", f"{os.environ.get('JAVA_TOOL_OPTIONS')} {os.environ.get('JDK_JAVA_OPTIONS')}")
+_COLLECTOR = () if _CHOSEN else ("-XX:+UseParallelGC",)
+# Planning runs much code, each part of it some thousand times: to compile all that as well as can be takes longer than
+# it saves. The loops of an export reach these numbers in a second.
+JAVA = (
+    *_COLLECTOR,
+    *("-XX:Tier4InvocationThreshold=50000", "-XX:Tier4MinInvocationThreshold=6000", "-XX:Tier4CompileThreshold=150000"),
+    "-Duser.timezone=UTC",
+    # The file has to be there from the start: what Spark says before it has read a level is about levels.
+    f"-Dlog4j2.configurationFile={(HERE / 'log4j2.properties').as_uri()}",
+)
 # Measured on two cores. Big aggregations with sketches fall back to sorting too soon by default.
 SETTINGS = {
     "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": " ".join(JAVA),
+    # Every sort and every table of names takes a page, every task a block: of 32 and 4 MiB, for some kilobytes.
+    "spark.buffer.pageSize": "2m",
+    "spark.broadcast.blockSize": "128k",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -35,10 +53,6 @@ SETTINGS = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # The file has to be there from the start: what Spark says before it has read a level is about levels.
-    "spark.driver.extraJavaOptions": (
-        f"-Duser.timezone=UTC -Dlog4j2.configurationFile={(HERE / 'log4j2.properties').as_uri()}"
-    ),
     "spark.log.level": "ERROR",
 }
 # For many queries over some thousand rows each: planning and compiling them takes a good part of their time.
@@ -91,6 +105,7 @@ def _prepare(master: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        stand_back(niceness())
     # It tells of every connection that it closes.
     logging.getLogger("py4j").setLevel(logging.WARNING)
 

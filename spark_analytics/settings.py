@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_analytics.errors import NoSecret
+from spark_analytics.errors import BadNiceness, NoSecret
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,14 @@ def _given(name: str) -> str:
     if not held:
         raise NoSecret(f"{name}_FILE: {path} is empty or not text.")
     return held
+
+
+def niceness() -> int:
+    """None is below 0: nothing of Spark's is to go before the traffic."""
+    try:
+        return min(19, max(0, int(os.environ.get("SPARK_NICENESS") or 10)))
+    except ValueError:
+        raise BadNiceness from None
 
 
 def data_dir() -> Path:

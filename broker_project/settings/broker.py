@@ -105,6 +105,8 @@ ANALYTICS_DATABASE_URL = from_environment("ANALYTICS_DATABASE_URL", "")
 LAKE_PAYLOADS = env.bool("LAKE_PAYLOADS", False)
 # The Spark cluster that exports and reports run on (spark://host:7077); none: this machine.
 SPARK_MASTER = env.str("SPARK_MASTER", "")
+# How far exports and reports on this machine, not on a cluster, stand back behind its traffic: 0 (not at all) to 19.
+SPARK_NICENESS = min(19, max(0, env.int("SPARK_NICENESS", 10)))
 
 # A part whose last sign of progress is older than this counts as stuck in /readyz.
 PROGRESS_MAX_AGE_SECONDS = env.float("PROGRESS_MAX_AGE_SECONDS", 30.0)

@@ -18,6 +18,8 @@ from tests.spark_analytics.exporting import Export
 
 # Many small questions: Java's second compiler would cost more than it saves.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Else the process would run all its other tests behind those of its neighbours.
+os.environ.setdefault("SPARK_NICENESS", "0")
 
 
 @pytest.fixture(scope="session")
