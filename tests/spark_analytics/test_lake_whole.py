@@ -10,18 +10,21 @@ from django.utils import timezone
 from pyspark.sql import SparkSession
 
 from channels_app.models import DeliveryJob, Message
+from dlq_app import policies, retention
+from dlq_app.models import DeadLetterAct
 from reports_app.models import LakeKind, LakeMark, LakeOwner, LakeSlice
 from reports_app.prune import sweep
+from spark_analytics.lake import read
 from spark_analytics.lake.export import export
 from spark_analytics.lake.lost import SliceLost
 from spark_analytics.lake.owner import OtherOwner, UnknownLake
 from spark_analytics.manifest import Slice
 from spark_analytics.settings import Settings
-from spark_analytics.tables import JOB
+from spark_analytics.tables import JOB, LETTER_ACT
 from spark_analytics.verify import Found
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.reports_app.lake import make_old
+from tests.reports_app.lake import make_old, make_old_dead
 from tests.spark_analytics.exporting import Export
 from tests.spark_analytics.odd_rows import found, lake_of, paths
 
@@ -127,6 +130,29 @@ def test_a_lake_that_is_lost_is_exported_again(spark: SparkSession, lake: Settin
         "message": 0, "job": 1, "scheduled": 0, "attempt": 0, "letter_act": 0
     }  # fmt: skip
     assert Path(f"{lake.lake_url}/rollup_job/{LakeSlice.objects.get(kind=LakeKind.JOB).path}").is_dir()
+
+
+def test_acts_on_letters_that_went_by_age_stay_in_the_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """Roll-ups are lost, and made again with their neighbour in one block; then the only copy itself."""
+    consumer = make_consumer(make_channel())
+    policies.put(consumer.channel, values={"retention_days": 30}, by="anna")
+    letters = [make_old_dead(consumer, "first")]
+    bring()
+    letters.append(make_old_dead(consumer, "second"))
+    bring()
+    assert retention.remove_old() == 2
+    assert not DeadLetterAct.objects.exists()
+
+    shutil.rmtree(f"{lake.lake_url}/rollup_letter_act")
+    assert {done.table.name: done.again for done in bring()}["letter_act"] == 2
+    ours, now = lake_of(spark, lake), LakeSlice.objects.filter(kind=LakeKind.LETTER_ACT)
+    acts = [row for one in now for row in read.rows(ours, LETTER_ACT, [one.path]).collect()]
+    assert {row.job_id for row in acts} == {letter.job_id for letter in letters}
+    assert found(spark, lake)["letter_act"] == [Found.EQUAL, Found.EQUAL]
+
+    shutil.rmtree(f"{lake.lake_url}/letter_act")
+    with pytest.raises(SliceLost, match="no letter_act/"):
+        bring()
 
 
 def test_a_lake_that_was_pruned_for_is_missed_until_it_is_there_again(
