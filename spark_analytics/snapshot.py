@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -36,24 +37,25 @@ def shared(url: str, *, readers: int) -> Iterator[str]:
     """The label that the readers are told; what they read is of the moment when the last of them came."""
     label = f"lake-{secrets.token_hex(8)}"
     done = threading.Event()
-    holder = threading.Thread(target=_hold, args=(url, label, readers, done), daemon=True)
-    holder.start()
-    try:
-        yield label
-    finally:
-        done.set()
-        holder.join()
+    # Connected first: if that fails, no reader waits for what will not come.
+    with psycopg.connect(url, autocommit=True) as connection, ThreadPoolExecutor(1) as pool:
+        held = pool.submit(_hold, connection, label, readers, done)
+        try:
+            yield label
+        finally:
+            done.set()
+            # If it failed, that is why readers did.
+            held.result()
 
 
-def _hold(url: str, label: str, readers: int, done: threading.Event) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        if not _all_wait(connection, {waiting(label, number) for number in range(readers)}, done):
-            return
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        [snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-        connection.execute("SELECT set_config('application_name', %s, false)", [offered(label, snapshot)])
-        _serve(connection, {served(label, number) for number in range(readers)}, done)
-        connection.execute("COMMIT")
+def _hold(connection: psycopg.Connection, label: str, readers: int, done: threading.Event) -> None:
+    if not _all_wait(connection, {waiting(label, number) for number in range(readers)}, done):
+        return
+    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    [snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+    connection.execute("SELECT set_config('application_name', %s, false)", [offered(label, snapshot)])
+    _serve(connection, {served(label, number) for number in range(readers)}, done)
+    connection.execute("COMMIT")
 
 
 def _all_wait(connection: psycopg.Connection, names: set[str], done: threading.Event) -> bool:

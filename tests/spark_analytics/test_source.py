@@ -7,15 +7,17 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, LessThan, StringStartsWith
 
 from channels_app.models import DeliveryJob, Message
-from spark_analytics.snapshot import shared
-from spark_analytics.source import PostgresReader, Reading, ranges, read, readers_on
+from spark_analytics.snapshot import offered, shared, waiting
+from spark_analytics.source import NoSnapshot, PostgresReader, Reading, ranges, read, readers_on
 from spark_analytics.tables import JOB, MESSAGE
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
+from tests.spark_analytics.exporting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -82,6 +84,28 @@ def test_partitions_agree_on_a_moment_while_rows_change(
     assert len(rows) == len(jobs)
     assert len({row.priority for row in rows}) == 1
     assert rows[0].priority > 0
+
+
+def test_who_cannot_hold_a_snapshot_says_so_before_any_reader_waits(database_url: str) -> None:
+    with pytest.raises(psycopg.OperationalError), shared(make_conninfo(database_url, dbname="nowhere"), readers=1):
+        pytest.fail("readers would wait for what never comes")
+
+
+def test_a_snapshot_that_is_lost_is_the_cause_that_is_told(database_url: str) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        lose_a_snapshot(database_url)
+
+
+def lose_a_snapshot(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as reader, shared(url, readers=1) as label:
+        reader.execute("SELECT set_config('application_name', %s, false)", [waiting(label, 0)])
+        wait_until(lambda: bool(ended(reader, offered(label, "%"))))
+        raise NoSnapshot
+
+
+def ended(connection: psycopg.Connection, names: str) -> list[tuple[bool]]:
+    asked = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s"
+    return connection.execute(asked, [names]).fetchall()
 
 
 @contextmanager
