@@ -24,8 +24,6 @@ from spark_analytics.source import PostgresReader, Reading, read, readers_of
 from spark_analytics.tables import TABLES, Table
 
 CONNECT_SECONDS = 10
-# As many ids, a day of a busy broker, are no more than some hundred megabytes here.
-MOST_READ_HERE = 300_000
 _CHANNELS = "SELECT public_id FROM channel"
 _ID, _TEXT = pyarrow.int64(), pyarrow.string()
 _NAMES = {
@@ -94,12 +92,13 @@ def _rolled_up(spark: SparkSession, settings: Settings, seen: _Seen, start: date
 
 
 def tail(spark: SparkSession, reading: Reading) -> DataFrame | None:
-    """What is not in the lake. A day's rows are read here: Spark would need seconds to start processes that do it.
+    """What is not in the lake. Rows of a slice's size, a day of a busy broker, are no more than some hundred megabytes:
+    they are read here, as Spark would need seconds to start processes that do it.
 
     More are read in parts no larger than a slice: however many there are, no transaction is long.
     """
     assert reading.last is not None
-    if reading.last - reading.first >= MOST_READ_HERE:
+    if reading.last - reading.first >= plan.SLICE_IDS:
         parts = len(plan.pieces(reading.first, reading.last))
         return read(spark, reading, max(parts, readers_of(spark)))
     if reading.last < reading.first:

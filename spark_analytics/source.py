@@ -21,6 +21,7 @@ from spark_analytics.tables import BY_NAME, Column, Table, Type
 
 NAME = "broker"
 BATCH_ROWS = 20_000
+BATCH_BYTES = 16 * 2**20
 # Each holds a connection, and a slice is not large: more would only burden the database.
 MOST_READERS = 8
 # Until all partitions are there: a machine that is busy takes its time to start them.
@@ -66,7 +67,7 @@ class Reading:
         }
 
 
-def read(spark: SparkSession, reading: Reading, readers: int = 0) -> DataFrame:
+def read(spark: SparkSession, reading: Reading, readers: int | None = None) -> DataFrame:
     """By so many partitions, or as many as suit the cores that there are now."""
     spark.dataSource.register(PostgresSource)
     options = reading.options(readers or readers_of(spark))
@@ -127,7 +128,7 @@ def _reading(options: Mapping[str, str]) -> Reading:
     )
 
 
-class Ids(InputPartition):
+class Part(InputPartition):
     def __init__(self, number: int, first: int, last: int) -> None:
         super().__init__((number, first, last))
 
@@ -146,11 +147,11 @@ class PostgresReader(DataSourceReader):
             else:
                 yield asked
 
-    def partitions(self) -> list[Ids]:
+    def partitions(self) -> list[Part]:
         last = self._newest() if self.reading.last is None else self.reading.last
         # Without any, Spark would make up one of its own.
         found = ranges(self.reading.first, last, self.count) or [(self.reading.first, last)]
-        return [Ids(number, *ids) for number, ids in enumerate(found)]
+        return [Part(number, *ids) for number, ids in enumerate(found)]
 
     def _newest(self) -> int:
         table = self.reading.table
@@ -161,13 +162,18 @@ class PostgresReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         number, first, last = partition.value
         rows = _rows(self.reading, number, self._select(first, last))
-        yield from rows.to_batches(max_chunksize=BATCH_ROWS)
+        yield from rows.to_batches(max_chunksize=_rows_of_batch(rows))
 
     def _select(self, first: int, last: int) -> str:
         table = self.reading.table
         shown = ", ".join(map(_cast, table.columns))
         where = " AND ".join([f"{table.id_sql} BETWEEN {first} AND {last}", *self.conditions])
         return f"SELECT {shown} FROM {table.rows} WHERE {where}"  # noqa: S608
+
+
+def _rows_of_batch(rows: pyarrow.Table) -> int:
+    """Payloads may be large."""
+    return max(1, min(BATCH_ROWS, BATCH_BYTES * rows.num_rows // max(1, rows.nbytes)))
 
 
 def _cast(column: Column) -> str:

@@ -173,6 +173,12 @@ def _export_again(run: Run, table: Table, old: Slice) -> int:
 
 
 def _write(run: Run, table: Table, ids: Ids, path: str) -> None:
+    """Each part is of one moment. What changes between two of them leaves a mark, and the slice is exported anew."""
+    for part in plan.parts(run.settings.reads_url, table, ids):
+        _write_part(run, table, part, path)
+
+
+def _write_part(run: Run, table: Table, ids: Ids, path: str) -> None:
     """Its readers are counted once: executors may come meanwhile."""
     url, readers = run.settings.reads_url, source.readers_of(run.spark)
     with snapshot.shared(url, readers=len(source.ranges(ids.first, ids.last, readers))) as label:
@@ -181,7 +187,7 @@ def _write(run: Run, table: Table, ids: Ids, path: str) -> None:
 
 
 def _save(rows: DataFrame, table: Table, path: str) -> None:
-    """Appended, as a directory of another run never has this name."""
+    """Appended to what is there of this run: a directory of another one never has this name."""
     by_day = rows.withColumn("day", F.to_date(table.day))
     by_day.write.mode("append").partitionBy("day").parquet(path)
 

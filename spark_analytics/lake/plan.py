@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, time
 
+import psycopg
 from psycopg import Connection
 
 from spark_analytics import manifest
@@ -10,6 +11,10 @@ from spark_analytics.tables import Table
 
 # For as long as a slice is read, what traffic leaves behind cannot be cleared away, and claims have to pass over it.
 SLICE_IDS = 250_000
+
+
+# Of payloads: a reader holds all of its part, in memory and in a transaction.
+PART_BYTES = 256 * 2**20
 
 
 def newest(connection: Connection, table: Table) -> int:
@@ -41,13 +46,32 @@ def pieces(first: int, last: int) -> list[Ids]:
     return [Ids(start, min(start + SLICE_IDS - 1, last)) for start in range(first, last + 1, SLICE_IDS)]
 
 
+def parts(url: str, table: Table, ids: Ids) -> list[Ids]:
+    """What of a slice is read at once: all of it, or what a reader can hold where it has payloads."""
+    if not table.is_wide:
+        return [ids]
+    with psycopg.connect(url, autocommit=True) as connection:
+        *ends, _last = _ends_of_parts(connection, table, ids) or [ids.last]
+    begins = [ids.first, *(end + 1 for end in ends)]
+    return [Ids(*both) for both in zip(begins, [*ends, ids.last], strict=True)]
+
+
+def _ends_of_parts(connection: Connection, table: Table, ids: Ids) -> list[int]:
+    size = next(column.sql for column in table.columns if column.name == "bytes")
+    rows = connection.execute(
+        f"SELECT max(id) FROM (SELECT {table.id_sql} AS id, sum({size}) OVER (ORDER BY {table.id_sql}) / %s AS part"  # noqa: S608
+        f" FROM {table.rows} WHERE {table.id_sql} BETWEEN %s AND %s) AS sized GROUP BY part ORDER BY part",
+        [PART_BYTES, ids.first, ids.last],
+    )
+    return [end for (end,) in rows]
+
+
 def closed(connection: Connection, table: Table, found: list[Ids], today: date) -> list[Ids]:
-    """The last piece ends with the last row of a day that is over."""
-    if not found:
-        return []
-    *whole, tail = found
-    last = _last_before(connection, table, tail, today)
-    return [*whole, Ids(tail.first, last)] if last else whole
+    """The last piece ends with the last row of a day that is over; those after it are of today."""
+    for number, ids in reversed(list(enumerate(found))):
+        if last := _last_before(connection, table, ids, today):
+            return [*found[:number], Ids(ids.first, last)]
+    return []
 
 
 def _last_before(connection: Connection, table: Table, ids: Ids, today: date) -> int | None:

@@ -47,19 +47,9 @@ def master(tmp_path: Path) -> Iterator[str]:
         stack.enter_context(daemon(tmp_path, "master", f"{deploy}.master.Master", *where))
         address = f"spark://{LOOPBACK}:{port}"
         for name in ("one", "two"):
-            size = [
-                "--host",
-                LOOPBACK,
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--webui-port",
-                "0",
-                "--work-dir",
-                str(tmp_path),
-            ]
-            stack.enter_context(daemon(tmp_path, name, f"{deploy}.worker.Worker", *size, address))
+            size = ["--host", LOOPBACK, "--cores", "2", "--memory", "1g"]
+            paths = ["--webui-port", "0", "--work-dir", str(tmp_path)]
+            stack.enter_context(daemon(tmp_path, name, f"{deploy}.worker.Worker", *size, *paths, address))
         wait_for_workers(page, 2)
         yield address
 
@@ -120,7 +110,10 @@ def test_a_cluster_exports_with_a_packed_environment_and_a_worker_uses_it_time_a
 ) -> None:
     make_history()
     submit(settings_of_lake, master, tmp_path, "lake", "export", "--all")
-    assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
+    made = LakeSlice.objects.get(kind=LakeKind.JOB)
+    assert made.row_count == DeliveryJob.objects.count()
+    # Half of the four cores read it, each a file of its own.
+    assert len(list(Path(settings_of_lake.lake_url, "job", made.path).rglob("*.parquet"))) == 2
 
     until, here = f"{timezone.now() + timedelta(hours=1):%Y-%m-%dT%H:00Z}", tmp_path / "out"
     words = ["lake verify", *(f"report --to {until} --out {here}/{name}" for name in ("one", "two"))]

@@ -23,7 +23,6 @@ def test_much_that_is_not_in_the_lake_is_read_in_parts_no_larger_than_a_slice(
     spark: SparkSession, settings_of_lake: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "SLICE_IDS", 4)
-    monkeypatch.setattr(gathered, "MOST_READ_HERE", 0)
     make_history()
     with psycopg.connect(settings_of_lake.database_url) as connection:
         ids = plan.outside(connection, JOB)

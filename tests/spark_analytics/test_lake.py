@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -28,6 +29,7 @@ from spark_analytics.lake import plan, read
 from spark_analytics.lake.__main__ import main
 from spark_analytics.lake.export import ExportRuns, export
 from spark_analytics.lake.status import status
+from spark_analytics.manifest import Ids
 from spark_analytics.settings import Settings
 from spark_analytics.tables import JOB, MESSAGE, SCHEDULED, TABLES
 from spark_analytics.verify import Found
@@ -132,6 +134,18 @@ def test_a_day_that_is_over_comes_in_though_today_has_begun(lake: Settings, brin
         assert manifest.end_of(connection, JOB) == last
 
 
+def test_of_a_day_that_is_not_over_no_slice_is_made_however_many_rows_it_has(
+    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_history()
+    monkeypatch.setattr(plan, "SLICE_IDS", 4)
+    ids = list(Message.objects.order_by("pk").values_list("pk", flat=True))
+    Message.objects.filter(pk__lte=ids[5]).update(received_at=timezone.now() - timedelta(days=2))
+    bring(everything=False)
+    assert list(LakeSlice.objects.order_by("pk").values_list("last_id", flat=True)) == [ids[0] + 3, ids[5]]
+    assert {one for several in found(spark, lake).values() for one in several} == {Found.EQUAL, Found.WAITING}
+
+
 def test_what_is_redriven_is_exported_anew(spark: SparkSession, lake: Settings, bring: Export) -> None:
     consumer = make_history()
     bring()
@@ -158,6 +172,22 @@ def test_a_row_that_was_changed_behind_all_backs_is_found(spark: SparkSession, l
     said = found(spark, lake)
     assert (said["attempt"], said["message"]) == ([Found.DIFFERENT], [Found.DIFFERENT])
     assert said["scheduled"] == [Found.EQUAL]
+
+
+def test_roll_ups_of_other_rows_are_found(spark: SparkSession, lake: Settings, bring: Export) -> None:
+    """They are what reports are made from."""
+    consumer, producer = make_consumer(make_channel()), make_producer()
+    make_job(consumer, producer)
+    bring()
+    before = Path(lake.lake_url, "rollup_job", paths()[LakeKind.JOB, 1])
+    DeliveryJob.objects.update(priority=3)
+    bring()
+    after = Path(lake.lake_url, "rollup_job", paths()[LakeKind.JOB, 1])
+    shutil.rmtree(after)
+    shutil.copytree(before, after)
+    assert found(spark, lake)["job"] == [Found.DIFFERENT]
+    shutil.rmtree(after)
+    assert found(spark, lake)["job"] == [Found.UNREADABLE]
 
 
 def test_a_slice_whose_files_are_gone_is_found(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -359,6 +389,24 @@ def test_payloads_are_in_the_lake_if_asked_for(spark: SparkSession, lake: Settin
         connection.execute("SET session_replication_role = replica")
         connection.execute("UPDATE message SET payload = 'y' WHERE payload = '-'")
     assert found(spark, lake)["message"] == [Found.DIFFERENT]
+
+
+def test_payloads_are_read_in_parts_that_a_reader_can_hold(
+    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_history()
+    monkeypatch.setattr(plan, "PART_BYTES", 40)
+    Message.objects.update(payload=b"x" * 30)
+    list(export(spark, replace(lake, payloads=True), everything=True, now=timezone.now()))
+    [made] = LakeSlice.objects.filter(kind=LakeKind.MESSAGE)
+    parts = plan.parts(lake.reads_url, MESSAGE.wide(), Ids(made.first_id, made.last_id))
+    assert parts[0].first == made.first_id
+    assert parts[-1].last == made.last_id
+    assert all(after.first == before.last + 1 for before, after in pairwise(parts))
+    assert max(Message.objects.filter(pk__range=(one.first, one.last)).count() for one in parts) == 2
+    assert len(list(Path(lake.lake_url, "message", made.path).rglob("*.parquet"))) == len(parts)
+    LakeSlice.objects.update(pruned_at=timezone.now())
+    assert found(spark, lake) == ALL_EQUAL
 
 
 def test_payloads_that_are_in_the_lake_stay_there(spark: SparkSession, lake: Settings, bring: Export) -> None:
