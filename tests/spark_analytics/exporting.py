@@ -10,10 +10,18 @@ from contextlib import contextmanager
 
 import psycopg
 
+from spark_analytics.lake import plan
 from spark_analytics.lake.export import Exported
 from spark_analytics.settings import Settings
 
 Export = Callable[..., list[Exported]]
+EXPORT = """
+import sys
+from spark_analytics.lake import plan
+from spark_analytics.lake.__main__ import main
+plan.SLICE_IDS = int(sys.argv[1])
+sys.exit(main(["export", "--all"]))
+"""
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -33,9 +41,9 @@ def in_background(bring: Export) -> Iterator[threading.Thread]:
         running.join()
 
 
-def export_in_a_child(lake: Settings) -> subprocess.Popen[bytes]:
+def export_in_a_child(lake: Settings, *, slice_ids: int = plan.SLICE_IDS) -> subprocess.Popen[bytes]:
     told = {"DATABASE_URL": lake.database_url, "LAKE_URL": lake.lake_url}
-    return subprocess.Popen([sys.executable, "-m", "spark_analytics.lake", "export", "--all"], env=os.environ | told)
+    return subprocess.Popen([sys.executable, "-c", EXPORT, str(slice_ids)], env=os.environ | told)
 
 
 def waiting(lake: Settings) -> list[int]:

@@ -1,10 +1,6 @@
 """What is in the lake is what is in the database, whatever happens meanwhile."""
 
-import os
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -14,7 +10,6 @@ import psycopg
 import pytest
 from django.db.models import F
 from django.utils import timezone
-from psycopg.conninfo import make_conninfo
 from pyarrow.parquet import read_metadata
 from pyspark.sql import SparkSession
 
@@ -27,7 +22,7 @@ from scheduling_app.models import ScheduledMessage
 from spark_analytics import manifest
 from spark_analytics.lake import plan, read
 from spark_analytics.lake.__main__ import main
-from spark_analytics.lake.export import ExportRuns, export
+from spark_analytics.lake.export import export
 from spark_analytics.lake.status import status
 from spark_analytics.manifest import Ids
 from spark_analytics.settings import Settings
@@ -35,7 +30,7 @@ from spark_analytics.tables import JOB, MESSAGE, SCHEDULED, TABLES
 from spark_analytics.verify import Found
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
-from tests.spark_analytics.exporting import Export, export_in_a_child, in_background, lock_is_held, wait_until, waiting
+from tests.spark_analytics.exporting import Export, in_background, wait_until
 from tests.spark_analytics.odd_rows import ALL_EQUAL, found, lake_of, make_history, paths
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,47 +52,6 @@ def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings,
     assert {read_metadata(file).row_group(0).column(0).compression for file in files} == {"ZSTD"}
     rows = read.rows(lake_of(spark, lake), MESSAGE, [before[LakeKind.MESSAGE, 1]])
     assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
-
-
-def test_a_run_that_fails_while_two_slices_are_under_way_leaves_no_gap(
-    spark: SparkSession, lake: Settings, bring: Export, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """First the row of the second slice is refused, while the third is read; then the reading of the third fails."""
-    make_history()
-    monkeypatch.setattr(plan, "SLICE_IDS", 5)
-    first = Message.objects.earliest("pk").pk + 4
-    with refusing(lake, f"kind > 1 OR last_id <= {first}"), pytest.raises(psycopg.errors.CheckViolation):
-        bring()
-    assert [one.last_id for one in LakeSlice.objects.all()] == [first]
-    with unreadable(lake, f"id > {first + 5}") as broken, pytest.raises(Exception, match="division by zero"):
-        list(export(spark, broken, everything=True, now=timezone.now()))
-    assert [one.last_id for one in LakeSlice.objects.order_by("pk")] == [first, first + 5]
-    bring()
-    assert {one for several in found(spark, lake).values() for one in several} == {Found.EQUAL}
-
-
-@contextmanager
-def refusing(lake: Settings, unless: str) -> Iterator[None]:
-    with psycopg.connect(lake.database_url, autocommit=True) as connection:
-        connection.execute(f"ALTER TABLE lake_slice ADD CONSTRAINT refused CHECK ({unless})")
-        try:
-            yield
-        finally:
-            connection.execute("ALTER TABLE lake_slice DROP CONSTRAINT refused")
-
-
-@contextmanager
-def unreadable(lake: Settings, where: str) -> Iterator[Settings]:
-    """The same lake, read through a view that fails at these messages."""
-    # Of constants PostgreSQL would find out before it has seen a row.
-    readable = f"CASE WHEN {where} THEN 1 / (id - id) = 1 ELSE true END"
-    with psycopg.connect(lake.database_url, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA broken")
-        connection.execute(f"CREATE VIEW broken.message AS SELECT * FROM public.message WHERE {readable}")  # noqa: S608
-        try:
-            yield replace(lake, reads_url=make_conninfo(lake.reads_url, options="-csearch_path=broken,public"))
-        finally:
-            connection.execute("DROP SCHEMA broken CASCADE")
 
 
 def test_an_empty_database_is_an_empty_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:
@@ -291,65 +245,6 @@ def test_rows_that_change_while_exporting_are_brought_by_the_next(
             Message.objects.filter(pk=job[0].message_id).update(priority=9)
     assert Found.DIFFERENT not in [one for said in found(spark, lake).values() for one in said]
     bring()
-    assert found(spark, lake) == ALL_EQUAL
-
-
-def test_a_killed_export_leaves_no_half_slice(spark: SparkSession, lake: Settings, bring: Export) -> None:
-    make_history()
-    kill_at_the_commit(lake)
-    assert not LakeSlice.objects.exists()
-    assert len(list(Path(lake.lake_url).glob("message/*"))) == 1
-    bring()
-    assert found(spark, lake) == ALL_EQUAL
-    bring(now=timezone.now() + timedelta(hours=2))
-    assert {path.name for path in Path(lake.lake_url).glob("message/*")} == {paths()[LakeKind.MESSAGE, 1]}
-
-
-def test_an_export_that_is_killed_over_a_changed_slice_leaves_the_old_one(
-    spark: SparkSession, lake: Settings, bring: Export
-) -> None:
-    make_history()
-    bring()
-    before = paths()
-    DeliveryJob.objects.update(priority=4)
-    kill_at_the_commit(lake)
-    assert paths() == before
-    assert found(spark, lake)["job"] == [Found.CHANGED]
-    bring()
-    assert found(spark, lake) == ALL_EQUAL
-
-
-def test_two_processes_that_export_at_once_bring_everything_once(spark: SparkSession, lake: Settings) -> None:
-    """The one that comes second is refused, or finds nothing to do."""
-    make_history()
-    children = [export_in_a_child(lake) for _ in range(2)]
-    assert sorted(child.wait() for child in children) in ([0, 1], [0, 0])
-    assert found(spark, lake) == ALL_EQUAL
-    assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
-
-
-def kill_at_the_commit(lake: Settings) -> None:
-    """When all is written and nothing is committed: what would make it live has to wait."""
-    with psycopg.connect(lake.database_url) as blocker:
-        blocker.execute("LOCK TABLE lake_slice IN SHARE MODE")
-        child = export_in_a_child(lake)
-        try:
-            wait_until(lambda: bool(waiting(lake)))
-        finally:
-            os.kill(child.pid, signal.SIGKILL)
-            child.wait()
-        with psycopg.connect(lake.database_url, autocommit=True) as connection:
-            connection.execute("SELECT pg_terminate_backend(%s)", [waiting(lake)[0]])
-    wait_until(lambda: not lock_is_held(lake))
-
-
-def test_only_one_exports_at_a_time(spark: SparkSession, lake: Settings, bring: Export) -> None:
-    make_history()
-    first = export(spark, lake, everything=True, now=timezone.now())
-    next(first)
-    with pytest.raises(ExportRuns):
-        bring()
-    list(first)
     assert found(spark, lake) == ALL_EQUAL
 
 
