@@ -100,6 +100,13 @@ def test_databases_have_no_way_out_and_workers_have() -> None:
     assert "outside" in PRODUCTION["worker-delivery"]["networks"]
 
 
+@pytest.mark.parametrize("services", [OURS, PARTS], ids=["open", "closed"])
+def test_spark_stands_back_and_nothing_else(services: dict[str, Service]) -> None:
+    """Of Spark's parts the master only tells the others what to do."""
+    behind = {name for name, service in services.items() if service.get("cpu_shares", 1024) < 1024}
+    assert behind == {"worker-reports", "spark-worker"} & services.keys()
+
+
 @each(PRODUCTION)
 def test_every_service_has_limits(service: Service) -> None:
     limits = service["deploy"]["resources"]["limits"]
