@@ -21,8 +21,8 @@ from tests.deploy.proxy import PROXY
 
 KNOBS = read_knobs()
 PARTS = {name: service for name, service in PRODUCTION.items() if "build" in service}
-# There are two, and reports need Spark: docs/spark-cluster.md.
-ELSEWHERE = {"web", "worker-reports", "spark-master", "spark-worker"}
+# There are two, and a cluster is for who has more than one machine: docs/spark-cluster.md.
+ELSEWHERE = {"web", "spark-master", "spark-worker"}
 HALVES = {"web-doors": "doors", "web-django": "django"}
 
 
@@ -35,6 +35,8 @@ def test_the_parts_are_those_of_the_other_file_with_web_in_two() -> None:
     for name in PARTS.keys() & OURS.keys():
         assert PARTS[name]["command"] == OURS[name]["command"]
         assert PARTS[name].get("scale") == OURS[name].get("scale")
+        assert PARTS[name].get("profiles") == OURS[name].get("profiles")
+        assert PARTS[name]["build"]["target"] == OURS[name]["build"]["target"]
     assert {PARTS[name]["command"] for name in HALVES} == {OURS["web"]["command"]}
 
 
