@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from spark_analytics.errors import NoJava, OldJava
 
 OLDEST = 17
 _VERSION = re.compile(r'version "(\d+)')
+_HOME = re.compile(r"^ *java\.home = (.+)$", re.MULTILINE)
 # The wheel's Java has no module jdk.incubator.vector, and Spark always asks for it.
 _SHIM = """#!/bin/sh
 for word do
@@ -28,23 +28,34 @@ def java_home(scratch: Path) -> Path:
     """What JAVA_HOME is to be. `scratch` is where a shim may be put: a directory that nobody else can write to."""
     if told := os.environ.get("JAVA_HOME"):
         return _checked(Path(told))
-    found = shutil.which("java")
-    if found and _version(found) >= OLDEST:
-        return Path(found).resolve().parents[1]
-    return _shimmed(_in_wheel(), scratch)
+    return _on_path() or _shimmed(_in_wheel(), scratch)
+
+
+def _on_path() -> Path | None:
+    """Java itself says where it lives: what is on PATH may be a script of jenv's, asdf's or mise's."""
+    said = _said("java", "-XshowSettings:properties", "-version")
+    home = _HOME.search(said)
+    if home and _version(said) >= OLDEST and (Path(home[1]) / "bin" / "java").is_file():
+        return Path(home[1])
+    return None
 
 
 def _checked(home: Path) -> Path:
-    if _version(str(home / "bin" / "java")) < OLDEST:
+    if _version(_said(str(home / "bin" / "java"), "-version")) < OLDEST:
         raise OldJava(f"Spark needs Java {OLDEST} or newer, and there is none in JAVA_HOME ({home}): mend or unset it.")
     return home
 
 
-def _version(java: str) -> int:
+def _said(*command: str) -> str:
+    """A path may be in any alphabet."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+        done = subprocess.run(command, capture_output=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return 0
+        return ""
+    return os.fsdecode(done.stderr)
+
+
+def _version(said: str) -> int:
     found = _VERSION.search(said)
     return int(found[1]) if found else 0
 

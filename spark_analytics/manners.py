@@ -10,9 +10,9 @@ AUTOGROUP = Path("/proc/self/autogroup")
 def stand_back(niceness: int) -> None:
     """With all that this thread starts from now on.
 
-    Linux shares a machine out by session first, and only then by process. So a session that is ours, as that of a
-    worker is, stands back as a whole; one that belongs to somebody's terminal stays as it is. Who is nicer than that
-    already stays so.
+    Linux shares a machine out by session first, and only then by process. So a session that is ours, as a worker and
+    what ./broker starts have one, stands back as a whole; one that belongs to somebody's terminal stays as it is. Who
+    is nicer than that already stays so.
     """
     os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))
     if os.getsid(0) == os.getpid():

@@ -1,9 +1,19 @@
 """Programs that share the terminal with ./broker."""
 
+import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+
+import psutil
+
+# From a terminal's keys, from a terminal that is closed, from elsewhere.
+ENDINGS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
+GRACE_SECONDS = 10.0
 
 
 def run(command: list[str], environment: Mapping[str, str], cwd: Path | None = None) -> int:
@@ -12,9 +22,70 @@ def run(command: list[str], environment: Mapping[str, str], cwd: Path | None = N
     A Ctrl-C is meant for it: a shell goes on, pytest tears its fixtures down. A handler, unlike SIG_IGN, is not
     handed on to it.
     """
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    with _handled([signal.SIGINT], lambda _: None):
+        return _as_a_shell_says(subprocess.call(command, env=environment, cwd=cwd))
+
+
+def run_in_own_session(command: list[str], environment: Mapping[str, str]) -> int:
+    """As `run`, but what only writes to the terminal: so it can stand back behind traffic as a whole.
+
+    There the terminal's signals do not reach it: they are handed on. Nothing of it is left afterwards.
+    """
+    early: list[int] = []
+    with _handled(ENDINGS, early.append):
+        session = subprocess.Popen(command, env=environment, start_new_session=True)
+        with _handled(ENDINGS, partial(_tell, session.pid)), _handled([signal.SIGTSTP], lambda _: _pause(session.pid)):
+            for number in early:
+                _tell(session.pid, number)
+            code = session.wait()
+            _see_out(session.pid)
+    return _as_a_shell_says(code)
+
+
+@contextmanager
+def _handled(numbers: Collection[int], act: Callable[[int], object]) -> Iterator[None]:
+    before = {number: signal.signal(number, lambda number, _frame: act(number)) for number in numbers}
     try:
-        code = subprocess.call(command, env=environment, cwd=cwd)
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _as_a_shell_says(code: int) -> int:
     return code if code >= 0 else 128 - code
+
+
+def _tell(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _pause(group: int) -> None:
+    """A Ctrl-Z: no shell knows of that group, so it stops with us and goes on with us."""
+    _tell(group, signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    _tell(group, signal.SIGCONT)
+
+
+def _see_out(session: int) -> None:
+    """Java clears up and ends a moment after its Python, but not if that was interrupted while Java started."""
+    _tell(session, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_SECONDS
+    while (left := _living(session)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _living(session: int) -> list[int]:
+    """A group is too little: Spark's own Python makes one for itself."""
+    return [process.pid for process in psutil.process_iter() if _lives_in(session, process)]
+
+
+def _lives_in(session: int, process: psutil.Process) -> bool:
+    try:
+        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
+    except (ProcessLookupError, PermissionError, psutil.Error):
+        return False

@@ -21,4 +21,5 @@ def _lake(options: argparse.Namespace) -> int:
     if arguments.asks_for_help(options):
         return 0
     with at_hand.services("lake") as plan:
-        return foreground.run([sys.executable, "-m", "spark_analytics.lake", *options.arguments], plan.environment())
+        words = ["-m", "spark_analytics.lake", *options.arguments]
+        return foreground.run_in_own_session([sys.executable, *words], plan.environment())

@@ -28,7 +28,7 @@ def _report(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int
     words = ["-m", "spark_analytics", "report", *arguments.words_of(options, asked)]
     with at_hand.services("report") as plan:
         environment = {**plan.environment(), "PYTHONPATH": str(TOP)}
-        code = foreground.run([sys.executable, *words], environment)
+        code = foreground.run_in_own_session([sys.executable, *words], environment)
     page = directory.resolve() / "report.html"
     if code == 0 and options.open and not webbrowser.open(page.as_uri()):
         print("There is no browser here to show it in.", file=sys.stderr)

@@ -123,6 +123,14 @@ def test_a_worker_is_asked_for_progress_and_given_time_to_end(name: str) -> None
     assert pod["terminationGracePeriodSeconds"] >= sum(seconds for _, seconds in BY_NAME[name].manners)
 
 
+def test_reports_ask_for_less_than_delivery_does() -> None:
+    def asks(name: str) -> int:
+        cpu = everything().containers()[name]["resources"]["requests"]["cpu"]
+        return int(cpu.removesuffix("m")) if cpu.endswith("m") else 1000 * int(cpu)
+
+    assert asks("worker-reports") < asks("worker-delivery")
+
+
 def test_there_is_never_a_second_beat() -> None:
     spec = default().all("Deployment")["beat"]["spec"]
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})

@@ -21,8 +21,8 @@ from tests.deploy.proxy import PROXY
 
 KNOBS = read_knobs()
 PARTS = {name: service for name, service in PRODUCTION.items() if "build" in service}
-# There are two, and reports need Spark: docs/spark-cluster.md.
-ELSEWHERE = {"web", "worker-reports", "spark-master", "spark-worker"}
+# There are two, and a cluster is for who has more than one machine: docs/spark-cluster.md.
+ELSEWHERE = {"web", "spark-master", "spark-worker"}
 HALVES = {"web-doors": "doors", "web-django": "django"}
 
 
@@ -35,6 +35,8 @@ def test_the_parts_are_those_of_the_other_file_with_web_in_two() -> None:
     for name in PARTS.keys() & OURS.keys():
         assert PARTS[name]["command"] == OURS[name]["command"]
         assert PARTS[name].get("scale") == OURS[name].get("scale")
+        assert PARTS[name].get("profiles") == OURS[name].get("profiles")
+        assert PARTS[name]["build"]["target"] == OURS[name]["build"]["target"]
     assert {PARTS[name]["command"] for name in HALVES} == {OURS["web"]["command"]}
 
 
@@ -98,6 +100,13 @@ def test_databases_have_no_way_out_and_workers_have() -> None:
     assert PRODUCTION_COMPOSE["networks"]["inside"] == {"internal": True}
     assert {tuple(PRODUCTION[name]["networks"]) for name in ("postgres", "redis")} == {("inside",)}
     assert "outside" in PRODUCTION["worker-delivery"]["networks"]
+
+
+@pytest.mark.parametrize("services", [OURS, PARTS], ids=["open", "closed"])
+def test_spark_stands_back_and_nothing_else(services: dict[str, Service]) -> None:
+    """Of Spark's parts the master only tells the others what to do."""
+    behind = {name for name, service in services.items() if service.get("cpu_shares", 1024) < 1024}
+    assert behind == {"worker-reports", "spark-worker"} & services.keys()
 
 
 @each(PRODUCTION)

