@@ -7,7 +7,7 @@ from spark_analytics import arguments
 from spark_analytics.errors import UnknownChannel
 from spark_analytics.progress import bar, clear
 from spark_analytics.run import run
-from spark_analytics.troubles import TROUBLES, in_a_line
+from spark_analytics.troubles import INTERRUPTED, TROUBLES, in_a_line
 
 
 def main(words: list[str]) -> int:
@@ -26,6 +26,9 @@ def main(words: list[str]) -> int:
         clear()
         print(f"report: {in_a_line(error)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        clear()
+        return INTERRUPTED
     print(path.resolve())
     return 0
 

@@ -8,6 +8,8 @@ from pyspark.errors import PySparkException
 from spark_analytics.errors import ReportError
 
 TROUBLES = (ReportError, OSError, psycopg.Error, adbc_driver_manager.Error, PySparkException, Py4JError)
+# After a Ctrl-C; a shell counts so too.
+INTERRUPTED = 130
 # Which call of ours it was says nothing to whoever asked.
 _BRIDGE = "An error occurred while calling"
 

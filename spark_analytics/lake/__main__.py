@@ -13,7 +13,7 @@ from spark_analytics.lake.status import status
 from spark_analytics.pack import pack
 from spark_analytics.session import open_session
 from spark_analytics.settings import Settings, from_environment
-from spark_analytics.troubles import TROUBLES, in_a_line
+from spark_analytics.troubles import INTERRUPTED, TROUBLES, in_a_line
 from spark_analytics.verify import Found, verify
 
 
@@ -24,6 +24,8 @@ def main(words: list[str]) -> int:
     except TROUBLES as error:
         print(f"broker: {in_a_line(error)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -20,6 +20,7 @@ from reports_app.models import LakeKind, LakeSlice
 from spark_analytics.lake import plan
 from spark_analytics.lake.export import ExportRuns, export
 from spark_analytics.settings import Settings
+from spark_analytics.troubles import INTERRUPTED
 from spark_analytics.verify import Found
 from tests.spark_analytics.exporting import Export, export_in_a_child, lock_is_held, wait_until, waiting
 from tests.spark_analytics.odd_rows import ALL_EQUAL, found, make_history, paths
@@ -103,6 +104,15 @@ def test_of_two_processes_that_export_at_once_one_is_refused(spark: SparkSession
     assert first.wait() == 0
     assert found(spark, lake) == ALL_EQUAL
     assert LakeSlice.objects.get(kind=LakeKind.JOB).row_count == DeliveryJob.objects.count()
+
+
+def test_one_that_is_interrupted_ends_without_a_stack(lake: Settings, capfd: pytest.CaptureFixture[str]) -> None:
+    make_history()
+    with about_to_commit(lake) as child:
+        child.send_signal(signal.SIGINT)
+        assert child.wait() == INTERRUPTED
+    assert "Traceback" not in capfd.readouterr().err
+    assert not LakeSlice.objects.exists()
 
 
 @contextmanager
