@@ -20,14 +20,17 @@ def keys() -> list[Column]:
     return [hour_of("created_at"), F.col("channel_id"), F.col("consumer_id"), F.col("status"), reason()]
 
 
+def latency() -> Column:
+    """From the message's acceptance to delivery; `seconds` of a row."""
+    return _if_delivered(seconds_between("accepted_at", "status_changed_at"))
+
+
 def figures() -> list[Column]:
-    """`latency` is from the message's acceptance to delivery, `ack` from the consumer's receipt to its word.
-    `within` counts the latencies that are at most each of STEPS.
+    """`ack` is from the consumer's receipt to its word. `within` counts the latencies that are at most each of STEPS.
 
     `attempt` rises with every claim, and a job does not know which of them were given back: `tried`, `retried` and
     `attempts` count claims.
     """
-    latency = _if_delivered(seconds_between("accepted_at", "status_changed_at"))
     return [
         rows().alias("jobs"),
         rows_where(F.col("attempt") > 0).alias("tried"),
@@ -35,9 +38,9 @@ def figures() -> list[Column]:
         total("bytes").alias("bytes"),
         total("attempt").alias("attempts"),
         total("failures").alias("failures"),
-        sketch_of(latency).alias("latency"),
+        sketch_of(F.col("seconds")).alias("latency"),
         sketch_of(_if_delivered(seconds_between("received_at", "status_changed_at"))).alias("ack"),
-        counts_within(latency, STEPS),
+        counts_within(F.col("seconds"), STEPS),
     ]
 
 

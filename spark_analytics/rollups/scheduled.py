@@ -22,7 +22,7 @@ def keys() -> list[Column]:
 
 
 def figures() -> list[Column]:
-    return [rows().alias("messages"), sketch_of(_lag()).alias("lag"), counts_within(_lag(), STEPS)]
+    return [rows().alias("messages"), sketch_of(F.col("seconds")).alias("lag"), counts_within(F.col("seconds"), STEPS)]
 
 
 def _horizon() -> Column:
@@ -31,5 +31,6 @@ def _horizon() -> Column:
     return F.coalesce(*named, F.lit(FARTHEST))
 
 
-def _lag() -> Column:
+def lag() -> Column:
+    """From when it was due to dispatch; `seconds` of a row."""
     return F.when(F.col("status") == ScheduledStatus.DISPATCHED, seconds_between("due_at", "dispatched_at"))
