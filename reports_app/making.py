@@ -66,8 +66,10 @@ def make(report: Report) -> bool:
         shutil.rmtree(report.directory, ignore_errors=True)
         with teller.telling():
             _run(report, teller)
-        rows.finish()
-        log.info("report.done", report=report.public_id)
+        if rows.finish():
+            log.info("report.done", report=report.public_id)
+        else:
+            log.warning("report.lost", report=report.public_id)
     except Exception as error:  # whatever it is, somebody must see it
         log.exception("report.failed", report=report.public_id)
         rows.fail(_told(error))

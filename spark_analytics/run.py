@@ -1,7 +1,8 @@
 """One run: a session, the roll-ups of the lake and of what is not in it yet, all reports, the page."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,12 +39,9 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
         start = asked.before.start if compares else asked.start
         gathered = gather(spark, settings, start, asked.end)
         with Writer(directory, _heading(asked, gathered, compares=compares)) as writer:
-            results = []
-            for result in results_of(spark, gathered, asked, meter):
-                writer.paint(result)
-                results.append(result)
+            results = painted(results_of(spark, gathered, asked, meter), writer)
             if compares:
-                before = results_of(spark, gathered, asked.before, meter)
+                before = list(results_of(spark, gathered, asked.before, meter))
                 results = [replace(now, before=then.rows) for now, then in zip(results, before, strict=True)]
             meter.step("drawing")
             path = writer.finish(results)
@@ -51,7 +49,17 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
     return path
 
 
-def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> Iterator[Result]:
+def painted(found: Generator[Result], writer: Writer) -> list[Result]:
+    """After an error, what still runs is ended at once, not when somebody forgets the error."""
+    with closing(found):
+        results = []
+        for result in found:
+            writer.paint(result)
+            results.append(result)
+    return results
+
+
+def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> Generator[Result]:
     """In their order, each as soon as it and those before it are there."""
     facts = Facts.of(spark, gathered.rollups, gathered.names, asked).kept()
 

@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -16,6 +17,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
+from unfold.contrib.filters.admin import ChoicesRadioFilter, RadioFilter
 from unfold.decorators import display
 
 from broker_project.lib.errors import BrokerError
@@ -35,9 +37,30 @@ NAME = "admin:reports_app_report"
 navigation.GROUPS["Operations"].insert(0, (Report, "bar_chart"))
 
 
+class AskedByFilter(RadioFilter):
+    title = "asked by"
+    parameter_name = "by"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("night", "The night"), ("people", "People"), ("me", "Me")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case "night":
+                return queryset.exclude(night=None)
+            case "people":
+                return queryset.filter(night=None)
+            case "me":
+                return queryset.filter(asked_by=request.user.get_username())
+            case _:
+                return queryset
+
+
 @admin.register(Report)
 class ReportAdmin(EndlessListAdmin):
     list_display = ("public_id", "range", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
+    list_filter = (("status", ChoicesRadioFilter), AskedByFilter)
+    lookups = frozenset({"status__exact", AskedByFilter.parameter_name})
     fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "error")
     readonly_fields = tuple(flatten(fields))
     list_before_template = "reports_app/admin/list_top.html"

@@ -1,8 +1,11 @@
 """The kinds of pictures, by altair. They take plain rows; paper and ink are of the page that shows them."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from operator import itemgetter
+from statistics import fmean
 from typing import Any, Literal
 
 import altair as alt
@@ -11,9 +14,16 @@ from spark_analytics.render.values import Heading, Result, Row, exact
 
 Spec = dict[str, Any]
 # More lines or bars than this are no picture; the table and the CSV have them all.
-MOST_LINES, MOST_BARS, MOST_POINTS = 8, 20, 20_000
+MOST_LINES, MOST_BARS = 8, 20
 HEIGHT, BAR_HEIGHT = 260, 24
 HOUR = timedelta(hours=1)
+# Beyond, a point for each hour makes a heavy page, and a line that nobody can read.
+LONG = timedelta(days=60)
+# What a point stands for: its unit in Vega, and how the axis has it.
+POINTS: dict[str, tuple[Any, str]] = {
+    "hour": ("utcyearmonthdatehours", "%b %d %H:%M"),
+    "day": ("utcyearmonthdate", "%b %d, %Y"),
+}
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # Told apart by those who see colours differently, on white and on black.
 COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
@@ -32,6 +42,20 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class OfDay:
+    """What the hours of a day come to, where a point is a day; `words` say it."""
+
+    words: str
+    of: Callable[[list[Any]], Any]
+
+
+# What is counted stays a figure of an hour; of what was measured the worst shows.
+MEAN = OfDay("the mean of its hours", fmean)
+HIGHEST = OfDay("its highest hour", max)
+LAST = OfDay("its last hour", itemgetter(-1))
+
+
+@dataclass(frozen=True)
 class Lines:
     """A figure over the hours, a line for each channel."""
 
@@ -41,26 +65,27 @@ class Lines:
     otherwise: float | None = None
     # Of what stays as it is until it changes.
     steps: bool = False
+    of_day: OfDay = HIGHEST
 
     def draw(self, result: Result, heading: Heading) -> Drawn:
         kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
-        rows = [_point(row["hour"], row["channel"], row[self.value]) for row in self._filled(kept, heading)]
+        hours, each = self._filled(kept, heading), "hour"
+        if heading.length > LONG:
+            hours, each = self._by_day(hours), "day"
+            note = f"{note} A point is a day: {self.of_day.words}.".strip()
+        rows = [_point(row["hour"], row["channel"], row[self.value]) for row in hours]
         shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
         chart = _chart().mark_line(interpolate=shape, point=len(rows) < 60)
-        return Drawn(_spec(self._encoded(chart, rows), rows, HEIGHT), note)
+        return Drawn(_spec(self._encoded(chart, rows, each), rows, HEIGHT), note)
 
-    def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
+    def _encoded(self, chart: alt.Chart, rows: list[Row], each: str) -> alt.Chart:
+        unit, shown = POINTS[each]
         return chart.encode(
-            x=alt.X(
-                "hour:T",
-                timeUnit="utcyearmonthdatehours",
-                title="UTC",
-                axis=alt.Axis(labelOverlap=True, format="%b %d %H:%M"),
-            ),
+            x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(labelOverlap=True, format=shown)),
             y=alt.Y("value:Q", title=self.title, axis=_axis(rows)),
             color=_colour(rows),
             tooltip=[
-                alt.Tooltip("hour:T", timeUnit="utcyearmonthdatehours", title="hour, UTC"),
+                alt.Tooltip("hour:T", timeUnit=unit, title=f"{each}, UTC"),
                 alt.Tooltip("name:N", title="channel"),
                 alt.Tooltip("value:Q", title=self.title, format=",.5~g"),
             ],
@@ -70,12 +95,23 @@ class Lines:
         channels = sorted({row["channel"] for row in rows})
         until = min(heading.end, heading.made_at)
         count = max(0, (until - heading.start) // HOUR)
-        if self.otherwise is None or count * len(channels) > MOST_POINTS:
+        if self.otherwise is None:
             return rows
         known = {(row["hour"], row["channel"]) for row in rows}
         hours = [heading.start + place * HOUR for place in range(count)]
         missing = ((hour, channel) for hour in hours for channel in channels if (hour, channel) not in known)
         return rows + [{"hour": hour, "channel": channel, self.value: self.otherwise} for hour, channel in missing]
+
+    def _by_day(self, rows: list[Row]) -> list[Row]:
+        """Hours of which nothing can be said say nothing of their day."""
+        days: dict[tuple[datetime, str], list[Any]] = {}
+        for row in rows:
+            if row[self.value] is not None:
+                days.setdefault((row["hour"].replace(hour=0), row["channel"]), []).append(row[self.value])
+        return [
+            {"hour": day, "channel": channel, self.value: self.of_day.of(values)}
+            for (day, channel), values in days.items()
+        ]
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,28 @@ from spark_analytics.render.values import Heading, Result, Row
 BEFORE = " before"
 CHANGE = " change %"
 HOUR = "hour"
+# What rows of an hour are matched by, and ordered by first.
+HOURS_IN = "hours_in"
+# Constants of the question: no figures, and nothing to compare.
+ASKED = {"target_seconds", "hours"}
 
 
 def compared(result: Result, heading: Heading) -> tuple[tuple[str, ...], list[Row]]:
-    """Columns and rows with a figure, the one before and the change side by side. What was only before is shown too."""
+    """Columns and rows with a figure, the one before and the change side by side.
+
+    What was only before is shown too: in its hour, or where rows are not of hours, last.
+    """
     if result.before is None:
         return result.columns, result.rows
     measures = _measures(result)
     before = {_key(row, result.keys): row for row in result.before}
     rows = [_beside(row, before.pop(_key(row, result.keys), {}), measures) for row in result.rows]
     gone = [_beside(_only_before(row, result.keys, heading.length), row, measures) for row in before.values()]
-    return _columns(result.columns, measures), rows + gone
+    return _columns(result.columns, measures), _in_order(rows + gone, result.keys)
+
+
+def _in_order(rows: list[Row], keys: tuple[str, ...]) -> list[Row]:
+    return sorted(rows, key=lambda row: _key(row, keys)) if HOURS_IN in keys else rows
 
 
 def change(now: float | None, then: float | None) -> float | None:
@@ -55,7 +66,8 @@ def _key(row: Row, keys: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _measures(result: Result) -> set[str]:
     rows = [*result.rows, *(result.before or [])]
-    return {name for name in result.columns if name not in result.keys and _are_numbers(row.get(name) for row in rows)}
+    figures = [name for name in result.columns if name not in ASKED and name not in result.keys]
+    return {name for name in figures if _are_numbers(row.get(name) for row in rows)}
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:

@@ -13,14 +13,14 @@ import altair as alt
 import vl_convert
 
 from spark_analytics.render.charts import Drawn
-from spark_analytics.render.comparison import BEFORE, compared
+from spark_analytics.render.comparison import BEFORE, HOURS_IN, compared
 from spark_analytics.render.values import Heading, Result, Row, moment, percent, written
 
 HERE = Path(__file__).parent
 # A browser is slow with more; the CSV has them all.
 MOST_ROWS = 500
 # By which rows of two periods are matched; the hour itself stands beside it.
-HIDDEN = {"hours_in"}
+HIDDEN = {HOURS_IN}
 # Shown in percent, as the pictures show them; in the files they are fractions.
 SHARES = {
     *("success_rate", "retry_rate", "failure_rate", "attainment", "share_of_successes"),
@@ -100,11 +100,16 @@ def _head(heading: Heading) -> str:
 
 
 def _notes(heading: Heading) -> list[str]:
-    stale = f"{heading.stale} parts of the lake changed since they were exported; their figures are those of then."
     return [
         *(["The range was widened to whole hours."] if heading.widened else []),
-        *([stale] if heading.stale else []),
+        *([_stale(heading.stale)] if heading.stale else []),
     ]
+
+
+def _stale(count: int) -> str:
+    if count == 1:
+        return "1 part of the lake changed since it was exported; its figures are those of then."
+    return f"{count:,} parts of the lake changed since they were exported; their figures are those of then."
 
 
 def _contents(results: list[Result]) -> str:
@@ -128,11 +133,18 @@ def _table(result: Result, heading: Heading) -> str:
     right = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
     head = "".join(f"<th scope=col{_aligned(right[name])}>{escape(_named(name))}</th>" for name in columns)
     body = "".join(_line(row, columns, right) for row in rows[:MOST_ROWS])
-    rest = (
-        f"The first {MOST_ROWS} of {len(rows):,} rows; {result.name}.csv has them all." if len(rows) > MOST_ROWS else ""
-    )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<div class=table tabindex=0>{table}</div><p class=soft>{escape(rest)}</p>"
+    return f"<div class=table tabindex=0>{table}</div><p class=soft>{escape(_left_out(result, len(rows)))}</p>"
+
+
+def _left_out(result: Result, count: int) -> str:
+    """By the page, and by an order of figures: what was only before has none."""
+    gone = 0 if HOURS_IN in result.keys else count - len(result.rows)
+    words = [
+        *([f"The first {MOST_ROWS} of {count:,} rows; {result.name}.csv has them all."] if count > MOST_ROWS else []),
+        *([f"Only in the period before, and therefore last: {gone:,}."] if gone else []),
+    ]
+    return " ".join(words)
 
 
 def _line(row: Row, columns: tuple[str, ...], right: dict[str, bool]) -> str:

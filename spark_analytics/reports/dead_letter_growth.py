@@ -10,8 +10,8 @@ from spark_analytics.reports.columns import hours_in, ordered, total_where
 NAME = "dead_letter_growth"
 TITLE = "Growth of dead letters"
 ABOUT = (
-    "Dead letters that came in, and that were requeued, edited or discarded, hour by hour; and by how much there are"
-    " more of them than when the range began."
+    "Dead letters that came in, and that were requeued, edited or discarded, hour by hour; and the one minus the other"
+    " since the range began. What went by age, or with its message, is not taken off."
 )
 KEYS = ("hours_in", "channel")
 

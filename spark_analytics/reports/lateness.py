@@ -5,9 +5,9 @@ from pyspark.sql import functions as F
 
 from spark_analytics.asked import Asked
 from spark_analytics.facts import Facts
-from spark_analytics.reports.columns import ordered, total
-from spark_analytics.rollups.scheduled import FARTHEST, HORIZONS
-from spark_analytics.sketches import merged, quantiles_of, share_within, size_of
+from spark_analytics.reports.columns import known, known_within, ordered, ratio, total
+from spark_analytics.rollups.scheduled import FARTHEST, HORIZONS, STEPS
+from spark_analytics.sketches import merged, quantiles_of
 
 NAME = "lateness"
 TITLE = "Lateness by horizon"
@@ -16,16 +16,20 @@ ABOUT = (
     " late they were, and which part was dispatched within a second, ten seconds, a minute of its time."
 )
 KEYS = ("horizon",)
-STEPS = {"within_1s": 1.0, "within_10s": 10.0, "within_60s": 60.0}
+WITHIN = {f"within_{seconds:g}s": seconds for seconds in STEPS}
 
 
 def build(facts: Facts, asked: Asked) -> DataFrame:
-    cohorts = facts.scheduled.groupBy("horizon").agg(total("messages"), merged("lag").alias("lag"))
+    cohorts = facts.scheduled.groupBy("horizon").agg(
+        total("messages"),
+        F.sum(known("lag")).alias("dispatched"),
+        merged("lag").alias("lag"),
+        *(F.sum(known_within("lag", seconds, STEPS)).alias(name) for name, seconds in WITHIN.items()),
+    )
     measured = cohorts.select(
-        *("horizon", "messages"),
-        size_of("lag").alias("dispatched"),
+        *("horizon", "messages", "dispatched"),
         *quantiles_of("lag"),
-        *(share_within("lag", seconds).alias(name) for name, seconds in STEPS.items()),
+        *(ratio(name, "dispatched").alias(name) for name in WITHIN),
     )
     return ordered(measured, _place())
 

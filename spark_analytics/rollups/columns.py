@@ -1,5 +1,7 @@
 """Columns that several roll-ups have."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -20,6 +22,11 @@ def rows() -> Column:
 
 def rows_where(condition: Column) -> Column:
     return F.count(F.when(condition, F.lit(1)))
+
+
+def counts_within(seconds: Column, steps: Sequence[float]) -> Column:
+    """How many are at most each of these, and last all of them; NULLs are left out."""
+    return F.array(*(rows_where(seconds <= step) for step in steps), F.count(seconds)).alias("within")
 
 
 def total(amount: str) -> Column:

@@ -3,11 +3,15 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_analytics.rollups.columns import hour_of, rows
+from spark_analytics.rollups.columns import counts_within, hour_of, rows
 from spark_analytics.sketches import seconds_between, sketch_of
 from spark_analytics.statuses import ScheduledStatus
 
-SCHEMA = "hour timestamp, channel_id bigint, status int, horizon string, messages bigint, lag binary"
+SCHEMA = (
+    "hour timestamp, channel_id bigint, status int, horizon string, messages bigint, lag binary, within array<bigint>"
+)
+# Lags, in seconds, that are counted against.
+STEPS = (1.0, 10.0, 60.0)
 # Up to so many seconds ahead, the limit among them.
 HORIZONS = {"minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
 FARTHEST = "more"
@@ -18,7 +22,7 @@ def keys() -> list[Column]:
 
 
 def figures() -> list[Column]:
-    return [rows().alias("messages"), sketch_of(_lag()).alias("lag")]
+    return [rows().alias("messages"), sketch_of(F.col("seconds")).alias("lag"), counts_within(F.col("seconds"), STEPS)]
 
 
 def _horizon() -> Column:
@@ -27,5 +31,6 @@ def _horizon() -> Column:
     return F.coalesce(*named, F.lit(FARTHEST))
 
 
-def _lag() -> Column:
+def lag() -> Column:
+    """From when it was due to dispatch; `seconds` of a row."""
     return F.when(F.col("status") == ScheduledStatus.DISPATCHED, seconds_between("due_at", "dispatched_at"))

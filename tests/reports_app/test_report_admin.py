@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
@@ -40,6 +41,32 @@ def done(report: Report, settings: Any, tmp_path: Any) -> Report:
 
 def file(report: Report, name: str) -> str:
     return reverse("admin:reports_app_report_file", args=[report.pk, name])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [
+        ("", ["mine", "his", "of the night"]),
+        ("by=night", ["of the night"]),
+        ("by=people", ["mine", "his"]),
+        ("by=me", ["mine"]),
+        ("status__exact=FAILED", ["his"]),
+    ],
+)
+def test_the_list_is_narrowed_by_how_they_ended_and_by_who_asked(chosen: str, found: list[str]) -> None:
+    staff, now = log_in("view_report"), timezone.now()
+    me = User.objects.get().get_username()
+    start = now - timedelta(hours=1)
+    reports = {
+        "mine": services.ask_for(start=start, end=now, by=me),
+        "his": services.ask_for(start=start, end=now, by="bob"),
+        "of the night": services.ask_for(start=start, end=now, by=services.NIGHT, night=now.date()),
+    }
+    his = Report.objects.filter(pk=reports["his"].pk)
+    his.begin()
+    his.fail("No Java")
+    shown = staff.get(f"{pages(Report)}?{chosen}").text
+    assert [name for name, report in reports.items() if report.public_id in shown] == found
 
 
 def test_staff_ask_for_a_report_and_see_it_wait() -> None:

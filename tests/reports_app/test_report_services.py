@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from broker_project.lib.errors import BrokerError
 from channels_app.models import Progress
-from reports_app import making, night, services, tasks
+from reports_app import making, night, services, spark, tasks
 from reports_app.models import Report, ReportStatus
 from tests.acceptance.servers import wait_until
 from tests.channels_app.registry import make_channel
@@ -102,6 +103,16 @@ def test_a_report_that_cannot_be_made_says_why(settings: Any) -> None:
     assert making.make(report)
     assert status(report) == ReportStatus.FAILED
     assert "range ends after it begins" in report.error
+
+
+def test_the_log_tells_no_report_done_that_was_given_up_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = ask()
+    rows = Report.objects.filter(pk=report.pk)
+    monkeypatch.setattr(spark, "make", lambda *_asked: rows.fail("lost"))
+    with capture_logs() as logs:
+        assert making.make(report)
+    assert status(report) == ReportStatus.FAILED
+    assert [line["event"] for line in logs if line["event"].startswith("report.")] == ["report.lost"]
 
 
 def test_the_night_asks_once_for_the_day_before(settings: Any) -> None:

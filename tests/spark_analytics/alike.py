@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from typing import Any
 
-from spark_analytics.sketches import QUANTILES, RANK_ERROR
+from spark_analytics.sketches import QUANTILES, RANK_ERROR, K
 from tests.spark_analytics.reading import Row
 
 SECONDS = "seconds"
@@ -19,6 +19,18 @@ def assert_alike(name: str, found: list[Row], expected: list[Row]) -> None:
                 assert_quantiles(line, column.removesuffix(SECONDS), value or [])
             else:
                 assert line[column] == _plain(value), (name, column, line, other)
+
+
+def assert_in_time(found: list[Row], expected: list[Row]) -> None:
+    """Against a target that was not counted: exact where a sketch is, near it elsewhere."""
+    lines = {(line["channel"], line["consumer"]): line for line in found}
+    assert len(lines) == len(expected)
+    for other in expected:
+        line = lines[other["channel"], other["consumer"]]
+        off = 0 if other["finished"] <= K else RANK_ERROR * other["finished"]
+        assert abs(line["in_time"] - other["in_time"]) <= off, (line, other)
+        assert line["attainment"] == line["in_time"] / line["finished"]
+        assert line["finished"] == other["finished"]
 
 
 def assert_quantiles(line: Row, prefix: str, values: list[float]) -> None:

@@ -35,6 +35,19 @@ class History:
         return timedelta(seconds=self.chance.expovariate(1 / mean))
 
 
+@dataclass
+class BusyHour(History):
+    """Of one consumer, all in an hour: so many that a sketch of them is no longer exact."""
+
+    def moment(self) -> datetime:
+        return DAYS[1] + timedelta(hours=13, microseconds=self.chance.randrange(3600_000_000))
+
+
+def make_busy_hour(history: History, *, numbers: range) -> None:
+    busy = BusyHour(history.chance, history.channels[1:2], history.consumers[5:6], history.producers)
+    make_traffic(busy, messages=numbers, scheduled=numbers)
+
+
 def make_history(seed: int, *, messages: int, scheduled: int) -> History:
     history = History(Random(seed))
     make_registry(history)

@@ -4,7 +4,7 @@ import csv
 import json
 import sys
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -139,6 +139,36 @@ def test_what_was_only_before_is_shown_too(tmp_path: Path) -> None:
     assert (last["channel"], last["finished"], last["finished before"]) == ("gone", "", "3")
 
 
+def test_the_page_says_how_many_of_the_last_rows_were_only_before(tmp_path: Path) -> None:
+    before = [{"channel": "gone", "consumer": "c", "finished": 3, "attainment": 1.0}]
+    write(tmp_path, heading(compares=True), [replace(sla(), before=before), replace(throughput(), before=[])])
+    assert read(tmp_path).shown.count("Only in the period before, and therefore last: 1.") == 1
+
+
+def test_hours_that_were_only_before_stand_among_the_others(tmp_path: Path) -> None:
+    before = throughput(hours=3, start=START - 48 * HOUR).rows
+    now = throughput(hours=3)
+    kept = [row for row in now.rows if row["hours_in"] != 1]
+    write(tmp_path, heading(compares=True), [replace(now, rows=kept, before=before)])
+    assert [row["hours_in"] for row in rows_of(tmp_path / "throughput.csv")] == list("001122")
+    assert "Only in the period before" not in read(tmp_path).shown
+
+
+def test_what_was_asked_is_not_compared(tmp_path: Path) -> None:
+    rows = [{**row, "target_seconds": 60.0} for row in sla().rows]
+    asked = replace(sla(), columns=("channel", "consumer", "target_seconds", "finished"), rows=rows, before=rows)
+    write(tmp_path, heading(compares=True), [asked])
+    first = rows_of(tmp_path / "sla.csv")[0]
+    assert list(first) == [
+        "channel", "consumer", "target_seconds", "finished", "finished before", "finished change %",
+    ]  # fmt: skip
+
+
+def test_one_part_of_the_lake_is_told_as_one(tmp_path: Path) -> None:
+    write(tmp_path, heading(stale=1), [nothing()])
+    assert "1 part of the lake changed since it was exported" in read(tmp_path).shown
+
+
 def test_of_what_was_only_before_no_text_or_time_is_shown_as_if_it_were_now(tmp_path: Path) -> None:
     sent = producers(("shop", START + HOUR))
     before = producers(("shop", START - HOUR), ("gone", START - 2 * HOUR)).rows
@@ -196,6 +226,46 @@ def test_an_hour_without_messages_is_drawn_as_none() -> None:
     assert drawn
     points = [(row["hour"], row["value"]) for row in drawn.spec["data"]["values"] if row["name"] == "orders"]
     assert points == [("2026-11-09T00:00:00Z", 1), ("2026-11-09T01:00:00Z", 0), ("2026-11-09T02:00:00Z", 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected", "words"),
+    [
+        # Of 24 hours two have messages; of the last day there are 12 hours.
+        ("throughput", "messages", [(10 + 20) / 24, 6 / 12], "the mean of its hours"),
+        ("latency", "p95", [20, 6], "its highest hour"),
+        ("dead_letter_growth", "grown_so_far", [10, 6], "its last hour"),
+    ],
+)
+def test_a_picture_of_very_many_days_has_a_point_a_day(
+    name: str, value: str, expected: list[float], words: str
+) -> None:
+    end = START + timedelta(days=100, hours=12)
+    told = {0: 20, 23: 10, 100 * 24: 6, 100 * 24 + 1: None if name == "latency" else 0 if name == "throughput" else 6}
+    rows = [{"hour": START + place * HOUR, "channel": "orders", value: figure} for place, figure in told.items()]
+    drawn = draw(replace(nothing(name), rows=rows), heading(end=end, made_at=end))
+    assert drawn
+    points = {point["hour"]: point["value"] for point in drawn.spec["data"]["values"]}
+    assert [points["2026-11-09T00:00:00Z"], points["2027-02-17T00:00:00Z"]] == expected
+    assert len(points) == (101 if name == "throughput" else 2)
+    assert drawn.note == f"A point is a day: {words}."
+    assert drawn.spec["encoding"]["x"]["timeUnit"] == "utcyearmonthdate"
+
+
+def test_the_files_of_very_many_days_have_every_hour(tmp_path: Path) -> None:
+    end = START + timedelta(days=61)
+    drawn = draw(throughput(hours=61 * 24), heading(end=end, made_at=end))
+    assert drawn
+    assert len(drawn.spec["data"]["values"]) == 61 * 2
+    write(tmp_path, heading(end=end, made_at=end), [throughput(hours=61 * 24)])
+    assert len(rows_of(tmp_path / "throughput.csv")) == 61 * 24 * 2
+
+
+def test_a_picture_of_two_months_still_has_its_hours() -> None:
+    end = START + timedelta(days=60)
+    drawn = draw(throughput(hours=60 * 24), heading(end=end, made_at=end))
+    assert drawn
+    assert len(drawn.spec["data"]["values"]) == 60 * 24 * 2
 
 
 def test_what_went_well_is_drawn_calm_and_what_failed_is_not() -> None:

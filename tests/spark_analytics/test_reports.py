@@ -1,16 +1,31 @@
 """Reports at their edges: nothing at all, one row, names that come twice, ranges that are not whole hours."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_analytics.asked import Asked
 from spark_analytics.errors import BadRange, BadTarget
 from spark_analytics.facts import Facts, Names
-from spark_analytics.reports import REPORTS, delivery, failing_consumers, retries, throughput
+from spark_analytics.reports import (
+    REPORTS,
+    dead_letter_growth,
+    delivery,
+    failing_consumers,
+    lateness,
+    retries,
+    sla,
+    throughput,
+)
 from spark_analytics.rollups import rolled_up
+from spark_analytics.rollups.job import SCHEMA, STEPS
+from spark_analytics.sketches import RANK_ERROR
 from spark_analytics.tables import BY_NAME
 from tests.spark_analytics.reading import Row, as_frame, figures, rows_of
 
@@ -93,6 +108,76 @@ def test_one_delivered_job_makes_right_reports(spark: SparkSession) -> None:
     assert not any(found[name] for name in ("failing_consumers", "dead_letters", "scheduler_lag", "lateness"))
 
 
+def delivered(seconds: list[float]) -> list[Row]:
+    """Jobs of one hour, with these latencies."""
+    job = {"channel_id": 1, "consumer_id": 7, "status": 1003, "attempt": 1, "failures": 0, "created_at": NOON}
+    return [
+        {**job, "id": number, "accepted_at": NOON, "status_changed_at": NOON + timedelta(seconds=taken)}
+        for number, taken in enumerate(seconds)
+    ]
+
+
+def roll_up_of_jobs(spark: SparkSession, seconds: list[float]) -> DataFrame:
+    return rolled_up("job", as_frame(spark, BY_NAME["job"], delivered(seconds)))
+
+
+def in_time(spark: SparkSession, rollup: DataFrame, target: float) -> tuple[int, int]:
+    asked = replace(DAY, sla_seconds=target)
+    facts = Facts.of(spark, {"job": rollup}, make_names(spark, (1, "orders")), asked)
+    [line] = rows_of(sla.build(facts, asked))
+    return line["in_time"], line["finished"]
+
+
+# More than a sketch holds: from -1 second, as clocks go, to 123.975.
+MANY = [number / 40 - 1 for number in range(5_000)]
+
+
+def test_against_a_target_that_is_counted_very_many_deliveries_are_counted_exactly(spark: SparkSession) -> None:
+    rollup = roll_up_of_jobs(spark, MANY).persist()
+    for target in STEPS:
+        assert in_time(spark, rollup, target) == (sum(taken <= target for taken in MANY), len(MANY))
+
+
+def test_against_any_other_target_very_many_are_estimated(spark: SparkSession) -> None:
+    found, finished = in_time(spark, roll_up_of_jobs(spark, MANY), 42)
+    assert finished == len(MANY)
+    assert found == pytest.approx(sum(taken <= 42 for taken in MANY), abs=RANK_ERROR * len(MANY))
+
+
+def test_very_many_are_exact_against_any_target_while_each_roll_up_has_few(spark: SparkSession) -> None:
+    parts = [roll_up_of_jobs(spark, MANY[first::7]) for first in range(7)]
+    rollup = reduce(DataFrame.unionByName, parts)
+    assert in_time(spark, rollup, 42) == (sum(taken <= 42 for taken in MANY), len(MANY))
+
+
+def test_roll_ups_of_before_there_were_counts_in_them_are_told_by_their_sketches(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "old")
+    roll_up_of_jobs(spark, MANY[::10]).drop("within").write.parquet(path)
+    old = spark.read.schema(SCHEMA).parquet(path)
+    rollup = old.unionByName(roll_up_of_jobs(spark, MANY[1::10])).persist()
+    both = MANY[::10] + MANY[1::10]
+    for target in (60, 42):
+        assert in_time(spark, rollup, target) == (sum(taken <= target for taken in both), len(both))
+
+
+def test_against_a_target_that_is_counted_no_sketch_is_opened(spark: SparkSession) -> None:
+    rollup = roll_up_of_jobs(spark, [59.0, 60.0, 61.0]).withColumn("latency", F.lit(b"no sketch"))
+    assert in_time(spark, rollup, 60) == (2, 3)
+
+
+def test_of_very_many_messages_for_later_the_shares_in_time_are_exact(spark: SparkSession) -> None:
+    row = {"channel_id": 1, "status": 101, "created_at": NOON, "scheduled_for": NOON, "due_at": NOON}
+    rows = [{**row, "id": number, "dispatched_at": NOON + timedelta(seconds=lag)} for number, lag in enumerate(MANY)]
+    # Waits still: it has no lag.
+    rows.append({**row, "id": len(MANY), "status": 100})
+    [line] = rows_of(lateness.build(make_facts(spark, DAY, (1, "orders"), scheduled=rows), DAY))
+    assert (line["messages"], line["dispatched"]) == (5_001, 5_000)
+    for name, most in (("within_1s", 1), ("within_10s", 10), ("within_60s", 60)):
+        assert line[name] == sum(lag <= most for lag in MANY) / len(MANY)
+
+
 def test_a_claim_that_was_given_back_counts_as_one(spark: SparkSession) -> None:
     whose = {"id": 1, "channel_id": 1, "consumer_id": 7, "attempt": 2}
     job = {**whose, "status": 1003, "failures": 0, "created_at": NOON, "status_changed_at": NOON}
@@ -112,6 +197,14 @@ def test_what_ended_without_the_consumers_doing_is_not_its_failure(spark: SparkS
     assert (line["attempts"], line["failed"], line["main_reason"]) == (7, 1, "timeout")
     gone = make_facts(spark, DAY, (1, "orders"), attempt=rows[2:])
     assert rows_of(failing_consumers.build(gone, DAY)) == []
+
+
+def test_letters_that_go_by_age_stay_in_the_growth_and_the_report_says_so(spark: SparkSession) -> None:
+    """They leave no act: what came in and was not resolved is all there is to see."""
+    act = {"id": 1, "channel_id": 1, "consumer_id": 7, "act": "entered", "reason": "timeout", "at": NOON}
+    [line] = rows_of(dead_letter_growth.build(make_facts(spark, DAY, (1, "orders"), letter_act=[act]), DAY))
+    assert (line["entered"], line["resolved"], line["grown_so_far"]) == (1, 0, 1)
+    assert "What went by age, or with its message, is not taken off." in dead_letter_growth.ABOUT
 
 
 def test_channels_of_one_name_are_one_and_an_unknown_one_keeps_its_number(spark: SparkSession) -> None:

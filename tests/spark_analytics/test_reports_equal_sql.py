@@ -1,6 +1,6 @@
 """Every figure of every report, by way of the lake, is what plain SQL says on PostgreSQL."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,12 +16,13 @@ from spark_analytics.gathered import Gathered, gather
 from spark_analytics.lake import plan
 from spark_analytics.lake.export import export
 from spark_analytics.progress import Meter
+from spark_analytics.rollups.job import STEPS
 from spark_analytics.run import results_of
 from spark_analytics.settings import Settings
 from spark_analytics.tables import TABLES
-from tests.spark_analytics.alike import assert_alike
+from tests.spark_analytics.alike import assert_alike, assert_in_time
 from tests.spark_analytics.by_sql import SQL, figures_by_sql
-from tests.spark_analytics.history import DAYS, ODD, make_history, make_traffic
+from tests.spark_analytics.history import DAYS, ODD, make_busy_hour, make_history, make_traffic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,6 +44,7 @@ def ground(spark: SparkSession, settings_of_lake: Settings, monkeypatch: pytest.
         first = list(export(spark, settings_of_lake, everything=True, now=datetime.now(UTC)))
     change_some()
     make_traffic(history, messages=range(350, 700), scheduled=range(200, 400))
+    make_busy_hour(history, numbers=range(1_000, 6_000))
     # Nothing is closed on a day before all of them: what changed is all that comes.
     second = list(export(spark, settings_of_lake, everything=False, now=ALL.start))
     assert sum(done.slices for done in first) > len(TABLES)
@@ -61,7 +63,9 @@ def assert_equal_to_sql(ground: Ground, gathered: Gathered, asked: Asked) -> Non
     found = {one.name: one.rows for one in results_of(ground.spark, gathered, asked, Meter(len(SQL), lambda _: None))}
     expected = figures_by_sql(asked)
     assert found.keys() == expected.keys()
-    for name in SQL:
+    if asked.sla_seconds not in STEPS:
+        assert_in_time(found.pop("sla"), expected.pop("sla"))
+    for name in expected:
         assert_alike(name, found[name], expected[name])
 
 
@@ -77,7 +81,7 @@ questions = st.builds(
         [timedelta(minutes=1), timedelta(hours=5), timedelta(days=1), timedelta(days=2), timedelta(days=9)]
     ),
     st.sets(st.sampled_from(["orders", ODD, "quiet", "no such channel"]), max_size=3),
-    st.sampled_from([0.5, 5.0, 60.0, 3600.0]),
+    st.sampled_from([0.5, 5.0, 45.0, 60.0, 3600.0]),
 )
 
 
@@ -87,6 +91,7 @@ def test_every_figure_equals_sql_for_the_whole_history_and_any_range_and_channel
     # Each question is twelve reports of Spark's, or twice as many: ten of them, and no search for a smaller one.
     @settings(max_examples=10, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
     @example(ALL, False)
+    @example(replace(ALL, sla_seconds=45.0), False)
     @given(questions, st.booleans())
     def ask(asked: Asked, compares: bool) -> None:
         periods = [asked, asked.before] if compares else [asked]
