@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from channels_app.models import Progress
 from reports_app import night, spark
-from reports_app.models import Report
+from reports_app.models import Report, ReportQuerySet
 from reports_app.night import SIGN_SECONDS, try_to
 
 log = structlog.get_logger(__name__)
@@ -25,8 +25,8 @@ WORKER = "reports"
 class Teller:
     """Keeps the row alive and up to date from a thread of its own: Spark may be silent for long."""
 
-    def __init__(self, report: Report) -> None:
-        self._rows = Report.objects.filter(pk=report.pk)
+    def __init__(self, rows: ReportQuerySet) -> None:
+        self._rows = rows
         self._share, self._stage = 0.0, "starting Spark"
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="report-progress", daemon=True)
@@ -57,10 +57,10 @@ class Teller:
 
 def make(report: Report) -> bool:
     """False if it was another's already, or another is being made."""
-    rows = Report.objects.filter(pk=report.pk)
-    if not rows.begin():
+    if not Report.objects.filter(pk=report.pk).begin():
         return False
-    teller = Teller(report)
+    rows = _this_run(report)
+    teller = Teller(rows)
     try:
         # What a run that died has left there.
         shutil.rmtree(report.directory, ignore_errors=True)
@@ -74,6 +74,12 @@ def make(report: Report) -> bool:
         log.exception("report.failed", report=report.public_id)
         rows.fail(_told(error))
     return True
+
+
+def _this_run(report: Report) -> ReportQuerySet:
+    """One that was given up as lost, and begun again by somebody else, is not ours any more."""
+    report.refresh_from_db(fields=["started_at"])
+    return Report.objects.filter(pk=report.pk, started_at=report.started_at)
 
 
 def _run(report: Report, teller: Teller) -> None:

@@ -1,4 +1,13 @@
 from reports_app.models.lake import LakeKind, LakeMark, LakeOwner, LakeSlice, LakeWatermark
-from reports_app.models.report import Report, ReportStatus
+from reports_app.models.report import Report, ReportQuerySet, ReportStatus
 
-__all__ = ["LakeKind", "LakeMark", "LakeOwner", "LakeSlice", "LakeWatermark", "Report", "ReportStatus"]
+__all__ = [
+    "LakeKind",
+    "LakeMark",
+    "LakeOwner",
+    "LakeSlice",
+    "LakeWatermark",
+    "Report",
+    "ReportQuerySet",
+    "ReportStatus",
+]

@@ -115,6 +115,21 @@ def test_the_log_tells_no_report_done_that_was_given_up_as_lost(monkeypatch: pyt
     assert [line["event"] for line in logs if line["event"].startswith("report.")] == ["report.lost"]
 
 
+def test_a_worker_that_was_given_up_does_not_end_the_run_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = ask()
+    rows = Report.objects.filter(pk=report.pk)
+
+    def outrun(*_asked: object) -> None:
+        rows.fail("lost")
+        services.ask_again(report=report, by="bob")
+        assert rows.begin()
+        rows.update(started_at=timezone.now() + timedelta(minutes=2))
+
+    monkeypatch.setattr(spark, "make", outrun)
+    assert making.make(report)
+    assert status(report) == ReportStatus.RUNNING
+
+
 def test_the_night_asks_once_for_the_day_before(settings: Any) -> None:
     settings.REPORT_NIGHTLY_AT = "03:00"
     report = services.ask_nightly(NIGHT)
