@@ -17,7 +17,7 @@ def main(words: list[str]) -> int:
     arguments.add_to(report)
     options = top.parse_args(words)
     asked = arguments.asked_by(options, report)
-    directory = arguments.directory_made(options, asked, report)
+    directory = arguments.directory_to_write(options, asked, report)
     try:
         path = run(asked, directory, bar, compares=options.compare)
     except UnknownChannel as error:

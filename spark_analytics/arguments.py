@@ -60,12 +60,12 @@ def directory_of(options: argparse.Namespace, asked: Asked) -> Path:
     return named or Path(f"broker-report-{asked.start:%Y%m%dT%H}-{asked.end:%Y%m%dT%H}")
 
 
-def directory_made(options: argparse.Namespace, asked: Asked, parser: argparse.ArgumentParser) -> Path:
-    """Ends the program with exit code 2 and a word where nothing can be written."""
+def directory_to_write(options: argparse.Namespace, asked: Asked, parser: argparse.ArgumentParser) -> Path:
+    """Ends the program with exit code 2 and a word where nothing can be written. It is made when there is a report."""
     directory = directory_of(options, asked)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=directory).close()
+        there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+        TemporaryFile(dir=there).close()
     except OSError as error:
         parser.error(f"cannot write to {directory}: {error.strerror}")
     return directory

@@ -17,7 +17,7 @@ class OldJava(ReportError):
 
 
 class BadRange(ReportError):
-    """A report's range ends after it begins, has a time zone, and lies between the years 1970 and 3000."""
+    """A report's range lies between the years 1970 and 3000."""
 
 
 class BadTarget(ReportError):

@@ -1,11 +1,13 @@
 """PostgreSQL and Redis for one command: the running broker's, the user's own, or ours for as long as it takes."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from broker_project import embedded
 from broker_project.cli import leftovers, lock, state
+from broker_project.cli.parts import left_out
 from broker_project.cli.plan import Plan
 from broker_project.cli.surroundings import data_dir, embedded_services
 from broker_project.lib.errors import BrokerError
@@ -18,8 +20,7 @@ class OtherServices(BrokerError):
 @contextmanager
 def services(command: str) -> Iterator[Plan]:
     """Yields the plan of the running broker, or of one that is not there but for its services."""
-    holder = lock.holder(data_dir())
-    if holder and holder.command == "up":
+    if _is_up():
         yield running_plan()
     elif not embedded_services():
         yield _last_plan()
@@ -49,3 +50,15 @@ def running_plan() -> Plan:
     if any(embedded.VARIABLES[name] not in plan.urls for name in embedded_services()):
         raise OtherServices
     return plan
+
+
+def tell_what_was_left_out() -> None:
+    """Of a broker that runs, by parts whose package has just been installed."""
+    written = state.read(data_dir())
+    if _is_up() and written and (names := left_out([part.name for part in written.parts])):
+        print(f"broker: {', '.join(names)} does not run yet: ./broker restart starts it.", file=sys.stderr)
+
+
+def _is_up() -> bool:
+    holder = lock.holder(data_dir())
+    return holder is not None and holder.command == "up"

@@ -22,4 +22,6 @@ def _lake(options: argparse.Namespace) -> int:
         return 0
     with at_hand.services("lake") as plan:
         words = ["-m", "spark_analytics.lake", *options.arguments]
-        return foreground.run_in_own_session([sys.executable, *words], plan.environment())
+        code = foreground.run_in_own_session([sys.executable, *words], plan.environment())
+    at_hand.tell_what_was_left_out()
+    return code

@@ -1,6 +1,7 @@
 """The broker's processes on one screen. A new one is a line here."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from signal import SIGINT, SIGQUIT, SIGTERM, Signals
@@ -65,5 +66,11 @@ PARTS = (
     Part("redis", 4, TERM),
     Part("postgres", 5, FAST),
 )  # fmt: skip
+
+
+def left_out(started: Collection[str]) -> list[str]:
+    """Of a running broker: parts whose package came after its start."""
+    return [part.name for part in PARTS if part.package and part.is_installed and part.name not in started]
+
 
 BY_NAME = {part.name: part for part in PARTS}

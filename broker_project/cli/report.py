@@ -24,11 +24,12 @@ def add_to(commands: shared.Commands) -> None:
 def _report(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     # What is wrong is said before anything starts.
     asked = arguments.asked_by(options, parser)
-    directory = arguments.directory_made(options, asked, parser)
+    directory = arguments.directory_to_write(options, asked, parser)
     words = ["-m", "spark_analytics", "report", *arguments.words_of(options, asked)]
     with at_hand.services("report") as plan:
         environment = {**plan.environment(), "PYTHONPATH": str(TOP)}
         code = foreground.run_in_own_session([sys.executable, *words], environment)
+    at_hand.tell_what_was_left_out()
     page = directory.resolve() / "report.html"
     if code == 0 and options.open and not webbrowser.open(page.as_uri()):
         print("There is no browser here to show it in.", file=sys.stderr)

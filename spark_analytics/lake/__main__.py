@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from spark_analytics.lake.export import export
+from spark_analytics.lake.export import alone, export
 from spark_analytics.lake.status import status
 from spark_analytics.pack import pack
 from spark_analytics.session import open_session
@@ -35,10 +35,10 @@ def _parser() -> argparse.ArgumentParser:
     bring.add_argument("--all", action="store_true", help="today's rows too")
     bring.set_defaults(run=_export)
     prove = commands.add_parser("verify", help="prove that the lake is the database")
-    prove.add_argument("--from", dest="start", type=date.fromisoformat, default=date.min, metavar="DAY")
     prove.add_argument(
-        "--to", dest="end", type=date.fromisoformat, metavar="DAY", help="default: all; today's rows may wait"
+        "--from", dest="start", type=_day, default=date.min, metavar="DAY", help="2026-11-01; default: all"
     )
+    prove.add_argument("--to", dest="end", type=_day, metavar="DAY", help="default: all; today's rows may wait")
     prove.set_defaults(run=partial(_verify, prove))
     tell = commands.add_parser("status", help="how far it goes, and what waits")
     tell.set_defaults(run=_status)
@@ -48,7 +48,17 @@ def _parser() -> argparse.ArgumentParser:
     return top
 
 
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day: write 2026-11-01") from None
+
+
 def _export(options: argparse.Namespace, settings: Settings) -> int:
+    # Asked before Spark starts, which takes a while.
+    with alone(settings.database_url):
+        pass
     for done in export(open_session(), settings, everything=options.all, now=datetime.now(UTC)):
         print(f"{done.table.name:<11}{done.slices:>5} new, {done.again} again, {done.rows} rows", flush=True)
     return 0
@@ -66,8 +76,20 @@ def _verify(parser: argparse.ArgumentParser, options: argparse.Namespace, settin
         if one.found is not Found.EQUAL:
             told = f"{one.rows} {one.found}" if outside else one.found
             print(f"{one.table.name} {one.ids.first}-{one.ids.last}: {told}", flush=True)
+    wrong = [found for found, count in tally.items() if count and found not in right]
     print(", ".join(f"{count} {found}" for found, count in tally.items()))
-    return int(any(count for found, count in tally.items() if found not in right))
+    print(_verdict(wrong, any(tally.values())))
+    return int(bool(wrong))
+
+
+def _verdict(wrong: list[Found], any_rows: bool) -> str:
+    if wrong:
+        return f"Not proven: {', '.join(wrong)}."
+    return (
+        "Proven."
+        if any_rows
+        else "There is nothing to prove: neither the lake nor the database has rows of these days."
+    )
 
 
 def _status(_options: argparse.Namespace, settings: Settings) -> int:

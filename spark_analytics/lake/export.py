@@ -78,7 +78,7 @@ class Work:
 
 def export(spark: SparkSession, settings: Settings, *, everything: bool, now: datetime) -> Iterator[Exported]:
     """What is closed, or everything there is; a table at a time."""
-    with _alone(settings.database_url) as connection:
+    with alone(settings.database_url) as connection:
         run = Run(spark, settings, connection, run_name(now))
         _look_after(run, now)
         work = _plan(run, everything=everything, now=now)
@@ -99,7 +99,7 @@ def _look_after(run: Run, now: datetime) -> None:
 
 
 @contextmanager
-def _alone(url: str) -> Iterator[Connection]:
+def alone(url: str) -> Iterator[Connection]:
     with psycopg.connect(url, autocommit=True) as connection:
         if connection.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() != (True,):
             raise ExportRuns

@@ -3,8 +3,9 @@ import stat
 from pathlib import Path
 
 import psutil
+import pytest
 
-from broker_project.cli import state
+from broker_project.cli import at_hand, lock, state
 from broker_project.cli.plan import Plan
 from broker_project.cli.state import PartState
 
@@ -20,6 +21,18 @@ def test_what_is_written_is_read_and_is_the_owners_alone(tmp_path: Path) -> None
     assert (written.plan, written.pid, written.was_running) == (Plan(tmp_path, port=9000), os.getpid(), True)
     assert written.parts == [PartState("web", "running", 5, restarts=2)]
     assert stat.S_IMODE((tmp_path / "state.json").stat().st_mode) == 0o600
+
+
+def test_a_running_broker_is_told_to_restart_for_parts_that_were_installed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BROKER_DATA_DIR", str(tmp_path))
+    write(tmp_path, state="running")
+    at_hand.tell_what_was_left_out()
+    assert capsys.readouterr().err == ""
+    with lock.held(tmp_path, "up"):
+        at_hand.tell_what_was_left_out()
+    assert "worker-reports does not run yet: ./broker restart" in capsys.readouterr().err
 
 
 def test_a_broker_that_was_stopped_was_not_running(tmp_path: Path) -> None:

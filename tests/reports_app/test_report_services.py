@@ -102,7 +102,7 @@ def test_a_report_that_cannot_be_made_says_why(settings: Any) -> None:
     report.refresh_from_db()
     assert making.make(report)
     assert status(report) == ReportStatus.FAILED
-    assert "range ends after it begins" in report.error
+    assert "report ends after it begins" in report.error
 
 
 def test_the_log_tells_no_report_done_that_was_given_up_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import spark_analytics.lake.__main__
 from spark_analytics.__main__ import main as report
 from spark_analytics.lake.__main__ import main as lake_command
+from spark_analytics.lake.export import alone
 from spark_analytics.settings import Settings
 from tests.channels_app.delivery.rows import make_job
 from tests.channels_app.registry import make_channel, make_consumer, make_producer
@@ -56,6 +58,39 @@ def test_a_channel_that_is_not_there(told: None, capsys: pytest.CaptureFixture[s
         report(["report", "--channel", "nope", "--out", str(tmp_path / "out")])
     assert ending.value.code == 2
     assert capsys.readouterr().err.endswith("broker report: error: There is no channel nope.\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_to_write_that_is_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as ending:
+        report(["report", "--out", str(tmp_path / "file" / "out")])
+    assert ending.value.code == 2
+    assert "Not a directory" in capsys.readouterr().err
+
+
+def test_a_second_export_is_refused_before_spark_starts(
+    told: None, lake: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(spark_analytics.lake.__main__, "open_session", pytest.fail)
+    with alone(lake.database_url):
+        assert lake_command(["export"]) == 1
+    assert one_line(capsys) == "broker: Another export is running."
+
+
+def test_a_day_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        lake_command(["verify", "--from", "foo"])
+    assert "'foo' is no day: write 2026-11-01" in capsys.readouterr().err
+
+
+def test_nothing_to_prove_is_said(
+    spark: SparkSession, lake: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", lake.database_url)
+    monkeypatch.setenv("LAKE_URL", lake.lake_url)
+    assert lake_command(["verify"]) == 0
+    assert "nothing to prove" in capsys.readouterr().out
 
 
 def test_a_lake_whose_files_are_gone(

@@ -18,9 +18,9 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--messages", type=int, default=100_000)
-        parser.add_argument("--days", type=int, default=30)
-        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--messages", type=int, default=100_000, help="how many (%(default)s)")
+        parser.add_argument("--days", type=int, default=30, help="over how many days (%(default)s)")
+        parser.add_argument("--seed", type=int, default=1, help="another one makes another history (%(default)s)")
         parser.add_argument("--until", type=_midnight, default=_today(), help="the day it ends before, in UTC")
         parser.add_argument("--add", action="store_true", help="also if there are messages already")
 
