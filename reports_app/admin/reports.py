@@ -58,10 +58,10 @@ class AskedByFilter(RadioFilter):
 
 @admin.register(Report)
 class ReportAdmin(EndlessListAdmin):
-    list_display = ("public_id", "range", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
+    list_display = ("title", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
     list_filter = (("status", ChoicesRadioFilter), AskedByFilter)
     lookups = frozenset({"status__exact", AskedByFilter.parameter_name})
-    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "error")
+    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "public_id", "error")
     readonly_fields = tuple(flatten(fields))
     list_before_template = "reports_app/admin/list_top.html"
     change_form_outer_before_template = "reports_app/admin/report.html"
@@ -163,9 +163,9 @@ class ReportAdmin(EndlessListAdmin):
             return [Act("Ask for it again", "replay", reverse(f"{NAME}_again", args=[report.pk]), posts=True)]
         return []
 
-    @admin.display(description="range")
-    def range(self, report: Report) -> str:
-        return f"{str(report.asked.get('from', ''))[:16]} to {str(report.asked.get('to', ''))[:16]}".replace("T", " ")
+    @admin.display(description="report")
+    def title(self, report: Report) -> str:
+        return format_html('<span class="whitespace-nowrap">{}</span>', report.title)
 
     @admin.display(description="channels")
     def channels(self, report: Report) -> str:
@@ -195,6 +195,9 @@ def shown(report: Report) -> dict[str, Any]:
 
 
 def words(report: Report) -> str:
+    """Of one that has ended, its status says it all."""
+    if report.status not in OPEN:
+        return ""
     if report.status == ReportStatus.QUEUED:
         return "waits for its turn"
     stage = f", {report.stage}" if report.stage else ""

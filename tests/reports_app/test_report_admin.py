@@ -1,6 +1,6 @@
 """Staff ask for reports, watch them, read them and take their files: each only with the permission for it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +11,14 @@ from django.utils import timezone
 from channels_app.models import Progress
 from reports_app import services
 from reports_app.models import Report, ReportStatus
+from tests.channels_app.registry import make_channel
 from tests.channels_app.staff import history, log_in, page, pages
 
 pytestmark = pytest.mark.django_db
 
 NEW = {"start": "2026-11-01T00:00", "end": "2026-11-02T00:00", "channels": "", "sla_seconds": "60"}
+START, END = datetime(2026, 10, 19, tzinfo=UTC), datetime(2026, 11, 18, tzinfo=UTC)
+MORNING = START + timedelta(hours=6, minutes=30)
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -66,7 +69,36 @@ def test_the_list_is_narrowed_by_how_they_ended_and_by_who_asked(chosen: str, fo
     his.begin()
     his.fail("No Java")
     shown = staff.get(f"{pages(Report)}?{chosen}").text
-    assert [name for name, report in reports.items() if report.public_id in shown] == found
+    assert [name for name, report in reports.items() if page(report) in shown] == found
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "Report of 2026-10-19 to 2026-11-18"),
+        ({"start": MORNING}, "Report of 2026-10-19 06:30 to 2026-11-18 00:00"),
+        ({"channels": ["a", "b"]}, "Report of 2026-10-19 to 2026-11-18: a, b"),
+        ({"channels": list("abcde")}, "Report of 2026-10-19 to 2026-11-18: a, b, c and 2 more"),
+        ({"night": END.date()}, "Nightly report of 2026-11-17"),
+    ],
+)
+def test_a_report_is_named_in_words(values: dict[str, Any], words: str) -> None:
+    for name in values.get("channels", []):
+        make_channel(name)
+    report = services.ask_for(**{"start": START, "end": END, "by": "ada", **values})
+    staff = log_in("view_report")
+    assert words in staff.get(page(report)).text
+    assert report.title in staff.get(pages(Report)).text
+
+
+def test_progress_is_shown_of_those_alone_that_are_made(report: Report) -> None:
+    staff, rows = log_in("view_report"), Report.objects.filter(pk=report.pk)
+    rows.begin()
+    rows.advance(share=0.42, stage="latency")
+    assert "42 %, latency" in staff.get(pages(Report)).text
+    rows.finish()
+    for address in (pages(Report), page(report)):
+        assert "100 %" not in staff.get(address).text
 
 
 def test_staff_ask_for_a_report_and_see_it_wait() -> None:
