@@ -1,5 +1,6 @@
 """Staff ask for reports, watch them, read them and take their files: each only with the permission for it."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -101,6 +102,38 @@ def test_progress_is_shown_of_those_alone_that_are_made(report: Report) -> None:
         assert "100 %" not in staff.get(address).text
 
 
+def test_what_was_asked_for_is_told_in_words() -> None:
+    make_channel("orders")
+    report = services.ask_for(start=START, end=END, channels=["orders"], compare=True, sla_seconds=0.5, by="ada")
+    shown = log_in("view_report").get(page(report)).text
+    for words in ("Channels: orders", "Compared with the period before", "within 0.5 s", "2026-10-19 to 2026-11-18"):
+        assert words in shown
+    assert "slaSeconds" not in shown
+
+
+def test_an_error_is_shown_where_there_is_one(report: Report) -> None:
+    staff, rows = log_in("view_report"), Report.objects.filter(pk=report.pk)
+    assert "Error" not in labels(staff.get(page(report)))
+    rows.begin()
+    rows.fail("No Java")
+    assert "Error" in labels(staff.get(page(report)))
+
+
+def labels(answer: Any) -> list[str]:
+    found = re.findall(r"<label[^>]*>(.*?)</label>", answer.text, re.DOTALL)
+    return [text.strip().rstrip(":") for text in found]
+
+
+def test_the_address_where_django_adds_a_row_leads_to_where_a_report_is_asked_for() -> None:
+    answer = log_in("view_report", "add_report").get(pages(Report, "add"))
+    assert (answer.status_code, answer["Location"]) == (302, pages(Report, "new"))
+
+
+def test_the_page_that_asks_for_a_report_has_its_own_name_in_the_way_to_it() -> None:
+    heading = log_in("view_report", "add_report").get(pages(Report, "new")).text.partition("<h1")[2]
+    assert "New report" in heading.partition("</h1>")[0]
+
+
 def test_staff_ask_for_a_report_and_see_it_wait() -> None:
     staff = log_in("view_report", "add_report")
     answer = staff.post(pages(Report, "new"), {**NEW, "compare": "on"}, follow=True)
@@ -131,7 +164,8 @@ def test_what_cannot_be_asked_is_said_on_the_form_and_nothing_is_made(values: di
 
 def test_without_the_permission_nobody_asks_or_sees(done: Report) -> None:
     staff = log_in("view_channel")
-    for address in (pages(Report), pages(Report, "new"), page(done), page(done, "page"), file(done, "sla.csv")):
+    lists = (pages(Report), pages(Report, "new"), pages(Report, "add"))
+    for address in (*lists, page(done), page(done, "page"), file(done, "sla.csv")):
         assert staff.get(address).status_code == 403
     assert staff.get(page(done, "progress")).status_code == 403
     assert staff.post(page(done, "again")).status_code == 403
@@ -140,6 +174,7 @@ def test_without_the_permission_nobody_asks_or_sees(done: Report) -> None:
 def test_who_may_only_look_cannot_ask(done: Report) -> None:
     staff = log_in("view_report")
     assert staff.post(pages(Report, "new"), NEW).status_code == 403
+    assert staff.get(pages(Report, "add")).status_code == 403
     assert "New report" not in staff.get(pages(Report)).text
     assert staff.get(page(done, "page")).content == b"<p>the page</p>"
 
@@ -153,6 +188,7 @@ def test_a_finished_page_is_shown_in_a_sandbox(done: Report) -> None:
     staff = log_in("view_report")
     shown = staff.get(page(done)).text
     assert f'src="{page(done, "page")}" sandbox="allow-scripts"' in shown
+    assert f'href="{page(done, "page")}"' in shown
     answer = staff.get(page(done, "page"))
     policy = answer["Content-Security-Policy"]
     assert policy.startswith("sandbox allow-scripts; default-src 'none'")
@@ -166,7 +202,7 @@ def test_files_are_downloaded_and_nothing_else_is(done: Report) -> None:
     assert b"".join(answer) == b"a,b\n"
     assert answer["Content-Disposition"].startswith("attachment")
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert "sla.csv" in staff.get(page(done)).text
+    assert "sla.csv</a> 4\xa0bytes" in staff.get(page(done)).text
     for name in ("secret.key", "..", "none.csv"):
         assert staff.get(file(done, name)).status_code == 404
     assert staff.get(f"{page(done, 'page')}../files/..%2f..%2fsecret.key").status_code == 404
