@@ -61,7 +61,7 @@ class ReportAdmin(EndlessListAdmin):
     list_display = ("title", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
     list_filter = (("status", ChoicesRadioFilter), AskedByFilter)
     lookups = frozenset({"status__exact", AskedByFilter.parameter_name})
-    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "public_id", "error")
+    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "error", "public_id")
     readonly_fields = tuple(flatten(fields))
     list_before_template = "reports_app/admin/list_top.html"
     change_form_outer_before_template = "reports_app/admin/report.html"
@@ -176,7 +176,7 @@ class ReportAdmin(EndlessListAdmin):
 
     @admin.display(description="report")
     def title(self, report: Report) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', report.title)
+        return format_html('<span class="report-title">{}</span>', report.title)
 
     @admin.display(description="channels")
     def channels(self, report: Report) -> str:
