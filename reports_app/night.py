@@ -47,6 +47,9 @@ def export(hear: spark.Hear) -> bool:
         with _signs():
             spark.bring_in(hear)
         Progress.objects.mark(EXPORTED)
+    except spark.NotBroughtIn as reason:
+        log.warning("lake.export_failed", error=str(reason), again_after_seconds=TRY_AGAIN.total_seconds())
+        return False
     except Exception:
         log.exception("lake.export_failed", again_after_seconds=TRY_AGAIN.total_seconds())
         return False

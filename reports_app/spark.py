@@ -8,26 +8,51 @@ from typing import Any
 Hear = Callable[[float, str], None]
 
 
+class NotBroughtIn(Exception):
+    """An export that did not come about for a reason that has words, and that the next one may not have."""
+
+
+class Twice:
+    """A run that compares makes each report twice: the second time it is the period before's."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._heard: set[str] = set()
+        self._last, self._shown = "", ""
+
+    def hear(self, share: float, words: str) -> None:
+        if words != self._last:
+            self._shown = f"{words}, the period before" if words in self._heard else words
+            self._heard.add(words)
+            self._last = words
+        self._hear(share, self._shown)
+
+
 def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
     """All reports, with the session that the last run has left open."""
     # Only here: pyspark is not installed where the other processes run.
     from spark_analytics.arguments import asked_in  # noqa: PLC0415
     from spark_analytics.run import run  # noqa: PLC0415
 
-    run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])
+    twice = Twice(hear)
+    run(asked_in(asked), directory, lambda told: twice.hear(told.share, told.words), compares=asked["compare"])
 
 
 def bring_in(hear: Hear) -> None:
     """The days that are over go into the lake; what is there may be pruned from the database."""
+    from spark_analytics.errors import ReportError  # noqa: PLC0415
     from spark_analytics.lake.export import export  # noqa: PLC0415
     from spark_analytics.session import open_session  # noqa: PLC0415
     from spark_analytics.settings import from_environment  # noqa: PLC0415
     from spark_analytics.tables import TABLES  # noqa: PLC0415
 
     hear(0.0, "bringing history into the lake")
-    tables = export(open_session(), from_environment(), everything=False, now=datetime.now(UTC))
-    for number, done in enumerate(tables, 1):
-        hear(number / len(TABLES), f"{done.table.name} is in the lake")
+    try:
+        tables = export(open_session(), from_environment(), everything=False, now=datetime.now(UTC))
+        for number, done in enumerate(tables, 1):
+            hear(number / len(TABLES), f"{done.table.name} is in the lake")
+    except ReportError as error:
+        raise NotBroughtIn(str(error)) from error
 
 
 def hours(start: date, end: date, edges: Sequence[float]) -> list[dict[str, Any]]:

@@ -26,6 +26,11 @@ def names(report: Report) -> list[str]:
     return sorted(found, key=lambda name: (name != PAGE, name))
 
 
+def sizes(report: Report) -> dict[str, int]:
+    """In bytes, by name."""
+    return {name: (report.directory / name).stat().st_size for name in names(report)}
+
+
 def page(report: Report) -> HttpResponseBase:
     return _safe(HttpResponse(_found(report, PAGE).read_bytes(), content_type="text/html; charset=utf-8"))
 

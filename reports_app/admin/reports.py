@@ -1,6 +1,5 @@
 """Reports: asked for, watched while they are made, read and taken away."""
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
@@ -14,7 +13,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 from unfold.contrib.filters.admin import ChoicesRadioFilter, RadioFilter
@@ -58,10 +58,10 @@ class AskedByFilter(RadioFilter):
 
 @admin.register(Report)
 class ReportAdmin(EndlessListAdmin):
-    list_display = ("public_id", "range", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
+    list_display = ("title", "channels", "state", "so_far", "asked_by", "created_at", "finished_at")
     list_filter = (("status", ChoicesRadioFilter), AskedByFilter)
     lookups = frozenset({"status__exact", AskedByFilter.parameter_name})
-    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "error")
+    fields = (("asked_by", "created_at"), ("started_at", "finished_at"), "asked_for", "error", "public_id")
     readonly_fields = tuple(flatten(fields))
     list_before_template = "reports_app/admin/list_top.html"
     change_form_outer_before_template = "reports_app/admin/report.html"
@@ -85,11 +85,20 @@ class ReportAdmin(EndlessListAdmin):
         """Nobody types into a report; who may add them may ask for them."""
         return request.user.has_perm("reports_app.add_report")
 
+    def get_fields(self, request: HttpRequest, obj: Report | None = None) -> Any:
+        return [name for name in self.fields if name != "error" or (obj and obj.error)]
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         acts = [Act("New report", "add_chart", reverse(f"{NAME}_new"))] if self.has_ask_permission(request) else []
         return super().changelist_view(
             request, {"acts": acts, "has_worker": making.has_worker(), **(extra_context or {})}
         )
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Where whoever knows Django's admin looks for it."""
+        if not self.has_ask_permission(request):
+            raise PermissionDenied
+        return redirect(f"{NAME}_new")
 
     def new_view(self, request: HttpRequest) -> HttpResponse:
         if not self.has_ask_permission(request):
@@ -100,7 +109,8 @@ class ReportAdmin(EndlessListAdmin):
             if report:
                 self.log_addition(request, report, "Asked for")
                 return redirect(self._after_asking(request, report))
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": "New report"}
+        # With the model's options, the theme's way here would end at the list.
+        frame = {**self.admin_site.each_context(request), "model_admin": self, "title": "New report"}
         return TemplateResponse(
             request, "reports_app/admin/new.html", {**frame, "form": form, "has_worker": making.has_worker()}
         )
@@ -144,28 +154,29 @@ class ReportAdmin(EndlessListAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         report: Report = kwargs["obj"]
-        names = files.names(report)
+        sizes = files.sizes(report)
         more = {
-            "acts": self._acts(request, report, names),
+            "acts": self._acts(request, report),
             "progress": shown(report),
             "progress_url": reverse(f"{NAME}_progress", args=[report.pk]),
             "tone": TONES[report.status],
             "has_worker": making.has_worker(),
-            "page_url": reverse(f"{NAME}_page", args=[report.pk]) if files.PAGE in names else "",
-            "files": [(name, reverse(f"{NAME}_file", args=[report.pk, name])) for name in names],
+            "page_url": reverse(f"{NAME}_page", args=[report.pk]) if files.PAGE in sizes else "",
+            "files": [
+                {"name": name, "url": reverse(f"{NAME}_file", args=[report.pk, name]), "size": size}
+                for name, size in sizes.items()
+            ],
         }
         return super().render_change_form(request, {**context, **more}, *args, **kwargs)
 
-    def _acts(self, request: HttpRequest, report: Report, names: list[str]) -> list[Act]:
-        if files.PAGE in names:
-            return [Act("Open the page alone", "open_in_new", reverse(f"{NAME}_page", args=[report.pk]))]
+    def _acts(self, request: HttpRequest, report: Report) -> list[Act]:
         if report.status == ReportStatus.FAILED and self.has_ask_permission(request):
             return [Act("Ask for it again", "replay", reverse(f"{NAME}_again", args=[report.pk]), posts=True)]
         return []
 
-    @admin.display(description="range")
-    def range(self, report: Report) -> str:
-        return f"{str(report.asked.get('from', ''))[:16]} to {str(report.asked.get('to', ''))[:16]}".replace("T", " ")
+    @admin.display(description="report")
+    def title(self, report: Report) -> str:
+        return format_html('<span class="report-title">{}</span>', report.title)
 
     @admin.display(description="channels")
     def channels(self, report: Report) -> str:
@@ -181,8 +192,7 @@ class ReportAdmin(EndlessListAdmin):
 
     @admin.display(description="asked for")
     def asked_for(self, report: Report) -> str:
-        text = json.dumps(report.asked, indent=2, ensure_ascii=False)
-        return format_html('<pre class="operation-asked">{}</pre>', text)
+        return format_html_join(mark_safe("<br>"), "{}", ((line,) for line in wish(report)))
 
 
 def shown(report: Report) -> dict[str, Any]:
@@ -195,7 +205,21 @@ def shown(report: Report) -> dict[str, Any]:
 
 
 def words(report: Report) -> str:
+    """Of one that has ended, its status says it all."""
+    if report.status not in OPEN:
+        return ""
     if report.status == ReportStatus.QUEUED:
         return "waits for its turn"
     stage = f", {report.stage}" if report.stage else ""
     return f"{100 * report.progress:.0f} %{stage}"
+
+
+def wish(report: Report) -> list[str]:
+    """What was asked for, a line each."""
+    asked = report.asked
+    lines = [
+        f"{report.period} (UTC), the end not included",
+        f"Channels: {', '.join(asked['channels']) or 'all'}",
+        f"In time means delivered within {asked['slaSeconds']:g} s",
+    ]
+    return [*lines, "Compared with the period before"] if asked["compare"] else lines

@@ -1,6 +1,6 @@
 """A run of all reports. QUEUED, then RUNNING, then DONE or FAILED; one that failed can be asked for again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +14,8 @@ from broker_project.lib.ids import new_id
 MAX_ERROR = 1_000
 # The worker gives a sign every few seconds; without one for so long it is gone.
 LOST_AFTER = timedelta(seconds=60)
+# In a title.
+MOST_NAMED = 3
 LOST = "The worker that made it is gone. Ask for it again."
 
 
@@ -104,7 +106,23 @@ class Report(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.public_id
+        channels: list[str] = self.asked.get("channels", [])
+        more = f" and {len(channels) - MOST_NAMED} more" if len(channels) > MOST_NAMED else ""
+        return f"{self.title}: {', '.join(channels[:MOST_NAMED])}{more}" if channels else self.title
+
+    @property
+    def title(self) -> str:
+        if self.night:
+            # Made in the night after it.
+            return f"Nightly report of {self.night - timedelta(days=1)}"
+        return f"Report of {self.period}" if self.asked else "Report"
+
+    @property
+    def period(self) -> str:
+        """In UTC, and with the time of day only where it is not whole days."""
+        start, end = (datetime.fromisoformat(self.asked[name]).astimezone(UTC) for name in ("from", "to"))
+        shown = "%Y-%m-%d" if start.time() == end.time() == time() else "%Y-%m-%d %H:%M"
+        return f"{start:{shown}} to {end:{shown}}"
 
     @property
     def directory(self) -> Path:

@@ -1,6 +1,7 @@
 """Staff ask for reports, watch them, read them and take their files: each only with the permission for it."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +12,14 @@ from django.utils import timezone
 from channels_app.models import Progress
 from reports_app import services
 from reports_app.models import Report, ReportStatus
+from tests.channels_app.registry import make_channel
 from tests.channels_app.staff import history, log_in, page, pages
 
 pytestmark = pytest.mark.django_db
 
 NEW = {"start": "2026-11-01T00:00", "end": "2026-11-02T00:00", "channels": "", "sla_seconds": "60"}
+START, END = datetime(2026, 10, 19, tzinfo=UTC), datetime(2026, 11, 18, tzinfo=UTC)
+MORNING = START + timedelta(hours=6, minutes=30)
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -66,7 +70,68 @@ def test_the_list_is_narrowed_by_how_they_ended_and_by_who_asked(chosen: str, fo
     his.begin()
     his.fail("No Java")
     shown = staff.get(f"{pages(Report)}?{chosen}").text
-    assert [name for name, report in reports.items() if report.public_id in shown] == found
+    assert [name for name, report in reports.items() if page(report) in shown] == found
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "Report of 2026-10-19 to 2026-11-18"),
+        ({"start": MORNING}, "Report of 2026-10-19 06:30 to 2026-11-18 00:00"),
+        ({"channels": ["a", "b"]}, "Report of 2026-10-19 to 2026-11-18: a, b"),
+        ({"channels": list("abcde")}, "Report of 2026-10-19 to 2026-11-18: a, b, c and 2 more"),
+        ({"night": END.date()}, "Nightly report of 2026-11-17"),
+    ],
+)
+def test_a_report_is_named_in_words(values: dict[str, Any], words: str) -> None:
+    for name in values.get("channels", []):
+        make_channel(name)
+    report = services.ask_for(**{"start": START, "end": END, "by": "ada", **values})
+    staff = log_in("view_report")
+    assert words in staff.get(page(report)).text
+    assert report.title in staff.get(pages(Report)).text
+
+
+def test_progress_is_shown_of_those_alone_that_are_made(report: Report) -> None:
+    staff, rows = log_in("view_report"), Report.objects.filter(pk=report.pk)
+    rows.begin()
+    rows.advance(share=0.42, stage="latency")
+    assert "42 %, latency" in staff.get(pages(Report)).text
+    rows.finish()
+    for address in (pages(Report), page(report)):
+        assert "100 %" not in staff.get(address).text
+
+
+def test_what_was_asked_for_is_told_in_words() -> None:
+    make_channel("orders")
+    report = services.ask_for(start=START, end=END, channels=["orders"], compare=True, sla_seconds=0.5, by="ada")
+    shown = log_in("view_report").get(page(report)).text
+    for words in ("Channels: orders", "Compared with the period before", "within 0.5 s", "2026-10-19 to 2026-11-18"):
+        assert words in shown
+    assert "slaSeconds" not in shown
+
+
+def test_an_error_is_shown_where_there_is_one(report: Report) -> None:
+    staff, rows = log_in("view_report"), Report.objects.filter(pk=report.pk)
+    assert "Error" not in labels(staff.get(page(report)))
+    rows.begin()
+    rows.fail("No Java")
+    assert "Error" in labels(staff.get(page(report)))
+
+
+def labels(answer: Any) -> list[str]:
+    found = re.findall(r"<label[^>]*>(.*?)</label>", answer.text, re.DOTALL)
+    return [text.strip().rstrip(":") for text in found]
+
+
+def test_the_address_where_django_adds_a_row_leads_to_where_a_report_is_asked_for() -> None:
+    answer = log_in("view_report", "add_report").get(pages(Report, "add"))
+    assert (answer.status_code, answer["Location"]) == (302, pages(Report, "new"))
+
+
+def test_the_page_that_asks_for_a_report_has_its_own_name_in_the_way_to_it() -> None:
+    heading = log_in("view_report", "add_report").get(pages(Report, "new")).text.partition("<h1")[2]
+    assert "New report" in heading.partition("</h1>")[0]
 
 
 def test_staff_ask_for_a_report_and_see_it_wait() -> None:
@@ -99,7 +164,8 @@ def test_what_cannot_be_asked_is_said_on_the_form_and_nothing_is_made(values: di
 
 def test_without_the_permission_nobody_asks_or_sees(done: Report) -> None:
     staff = log_in("view_channel")
-    for address in (pages(Report), pages(Report, "new"), page(done), page(done, "page"), file(done, "sla.csv")):
+    lists = (pages(Report), pages(Report, "new"), pages(Report, "add"))
+    for address in (*lists, page(done), page(done, "page"), file(done, "sla.csv")):
         assert staff.get(address).status_code == 403
     assert staff.get(page(done, "progress")).status_code == 403
     assert staff.post(page(done, "again")).status_code == 403
@@ -108,6 +174,7 @@ def test_without_the_permission_nobody_asks_or_sees(done: Report) -> None:
 def test_who_may_only_look_cannot_ask(done: Report) -> None:
     staff = log_in("view_report")
     assert staff.post(pages(Report, "new"), NEW).status_code == 403
+    assert staff.get(pages(Report, "add")).status_code == 403
     assert "New report" not in staff.get(pages(Report)).text
     assert staff.get(page(done, "page")).content == b"<p>the page</p>"
 
@@ -121,6 +188,7 @@ def test_a_finished_page_is_shown_in_a_sandbox(done: Report) -> None:
     staff = log_in("view_report")
     shown = staff.get(page(done)).text
     assert f'src="{page(done, "page")}" sandbox="allow-scripts"' in shown
+    assert f'href="{page(done, "page")}"' in shown
     answer = staff.get(page(done, "page"))
     policy = answer["Content-Security-Policy"]
     assert policy.startswith("sandbox allow-scripts; default-src 'none'")
@@ -134,7 +202,7 @@ def test_files_are_downloaded_and_nothing_else_is(done: Report) -> None:
     assert b"".join(answer) == b"a,b\n"
     assert answer["Content-Disposition"].startswith("attachment")
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert "sla.csv" in staff.get(page(done)).text
+    assert "sla.csv</a> 4\xa0bytes" in staff.get(page(done)).text
     for name in ("secret.key", "..", "none.csv"):
         assert staff.get(file(done, name)).status_code == 404
     assert staff.get(f"{page(done, 'page')}../files/..%2f..%2fsecret.key").status_code == 404

@@ -13,11 +13,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 from pyspark.sql import SparkSession
+from structlog.testing import capture_logs
 
 from channels_app.models import DeliveryJob, JobStatus
 from channels_app.models import Progress as Mark
 from reports_app import night, services, tasks
 from reports_app.models import Report, ReportStatus
+from reports_app.spark import Twice
 from spark_analytics.arguments import asked_in
 from spark_analytics.errors import NoDatabase, UnknownChannel
 from spark_analytics.gathered import check
@@ -147,6 +149,35 @@ def test_an_export_that_fails_is_tried_again_while_the_nights_report_goes_on(
     tasks.export_night()
     assert Mark.objects.filter(name=night.EXPORTED, at__gte=now).exists()
     assert not night.export_is_due(timezone.now())
+
+
+def test_an_export_that_meets_another_is_logged_in_words(spark: SparkSession, database: None) -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"]) as other, capture_logs() as logs:
+        other.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        assert not night.export(lambda _share, _words: None)
+    [told] = [log for log in logs if log["event"] == "lake.export_failed"]
+    assert (told["log_level"], told["error"]) == ("warning", "Another export is running.")
+    assert "exc_info" not in told
+
+
+def test_an_export_that_fails_unawares_is_logged_with_where(
+    spark: SparkSession, database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://broker@127.0.0.1:9/broker")
+    with capture_logs() as logs:
+        assert not night.export(lambda _share, _words: None)
+    [told] = [log for log in logs if log["event"] == "lake.export_failed"]
+    assert (told["log_level"], told["exc_info"]) == ("error", True)
+
+
+def test_a_run_that_compares_tells_the_reports_of_the_period_before_apart() -> None:
+    heard: list[str] = []
+    twice = Twice(lambda _share, words: heard.append(words))
+    for words in ("throughput", "throughput", "delivery", "throughput", "delivery", "delivery", "drawing"):
+        twice.hear(0.5, words)
+    first = ["throughput", "throughput", "delivery"]
+    second = ["throughput, the period before", *["delivery, the period before"] * 2]
+    assert heard == [*first, *second, "drawing"]
 
 
 def _break_export(report: Report) -> None:
