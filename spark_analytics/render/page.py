@@ -14,6 +14,7 @@ import vl_convert
 
 from spark_analytics.render.charts import Drawn
 from spark_analytics.render.comparison import BEFORE, HOURS_IN, compared
+from spark_analytics.render.summary import summary
 from spark_analytics.render.values import Heading, Result, Row, moment, percent, written
 
 HERE = Path(__file__).parent
@@ -49,7 +50,8 @@ _PAGE = """<!DOCTYPE html>
 
 
 def page(heading: Heading, results: list[Result], drawn: dict[str, Drawn]) -> str:
-    body = [_head(heading), _contents(results), *(_section(one, heading, drawn.get(one.name)) for one in results)]
+    sections = [_section(one, heading, drawn.get(one.name)) for one in results]
+    body = [_head(heading), summary(results), _contents(results), *sections]
     return _PAGE.format(
         policy=policy(),
         title=f"Message broker: {moment(heading.start)} to {moment(heading.end)}",

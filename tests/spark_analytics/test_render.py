@@ -13,9 +13,10 @@ import pytest
 from spark_analytics.errors import NotDrawn
 from spark_analytics.render import Result, Writer, files, write
 from spark_analytics.render.charts import MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
-from spark_analytics.render.comparison import change
+from spark_analytics.render.comparison import change, remark
 from spark_analytics.render.pictures import PICTURES, draw
-from spark_analytics.render.values import percent, written
+from spark_analytics.render.summary import figures, summary
+from spark_analytics.render.values import Row, percent, written
 from spark_analytics.reports import REPORTS
 from tests.spark_analytics.figures import (
     HOUR,
@@ -130,6 +131,52 @@ def test_an_hour_is_shown_with_the_figure_of_the_same_hour_before(tmp_path: Path
     first = rows_of(tmp_path / "throughput.csv")[2]
     assert (first["messages"], first["messages before"], first["messages change %"]) == ("2", "4", "-50.0")
     assert "Compared with" in read(tmp_path).shown
+
+
+def delivery(delivered: int, dead: int) -> list[Row]:
+    return [{"channel": "orders", "consumer": "c", "delivered": delivered, "dead": dead, "open": 1}]
+
+
+def test_the_page_begins_with_what_is_asked_first_and_how_it_was_before() -> None:
+    failing = [
+        {"channel": "mail", "consumer": "crm", "failed": 4},
+        {"channel": "orders", "consumer": "c", "failed": 3},
+    ]
+    results = [
+        replace(throughput(hours=1), before=throughput(hours=2).rows),
+        replace(nothing("delivery"), rows=delivery(6, 2), before=delivery(4, 4)),
+        replace(nothing("sla"), rows=[{"finished": 8, "in_time": 4}, {"finished": 2, "in_time": 1}], before=[]),
+        replace(nothing("dead_letters"), rows=[{"entered": 2}, {"entered": 3}]),
+        replace(nothing("failing_consumers"), keys=("channel", "consumer"), rows=failing, before=failing[1:]),
+    ]
+    assert [(one.now, one.before, one.about) for one in figures(results)] == [
+        (2, 6, ""), (6, 4, ""), (0.75, 0.5, ""), (0.5, None, ""), (2, 4, ""), (5, None, ""), (4, None, "mail / crm"),
+    ]  # fmt: skip
+
+
+def test_a_summary_of_nothing_says_none_and_no_share() -> None:
+    names = ("throughput", "delivery", "sla", "dead_letters", "failing_consumers")
+    assert [one.write(one.now) for one in figures([nothing(name) for name in names])] == [
+        "0", "0", "-", "-", "0", "0", "0",
+    ]  # fmt: skip
+
+
+def test_markup_in_the_name_of_the_worst_consumer_stays_text() -> None:
+    failing = replace(nothing("failing_consumers"), rows=[{"channel": MARKUP, "failed": 1}])
+    assert MARKUP in Read(summary([failing])).shown
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "words"),
+    [
+        (104, 100, "before 100, +4%"), (50, 100, "before 100, -50%"), (3, 3, "before 3, ±0%"), (3, 0, "before 0"),
+        (None, 3, "before 3"), (3, None, ""), (12345, 1, "before 1, +1,234,400%"),
+    ],
+)  # fmt: skip
+def test_beside_a_figure_stands_what_it_was_and_the_change_with_its_sign(
+    now: float | None, then: float | None, words: str
+) -> None:
+    assert remark(now, then, written) == words
 
 
 def test_what_was_only_before_is_shown_too(tmp_path: Path) -> None:
