@@ -16,6 +16,7 @@ from spark_analytics.render.charts import MEANT, MOST_BARS, MOST_LINES, WHOLE, B
 from spark_analytics.render.comparison import change, remark
 from spark_analytics.render.pictures import PICTURES, draw
 from spark_analytics.render.summary import figures, summary
+from spark_analytics.render.table import table
 from spark_analytics.render.values import Row, percent, written
 from spark_analytics.reports import REPORTS
 from tests.spark_analytics.figures import (
@@ -250,6 +251,18 @@ def test_a_table_too_long_for_a_page_says_where_the_rest_is(tmp_path: Path) -> N
     assert len(rows_of(tmp_path / "throughput.csv")) == 800
 
 
+@pytest.mark.parametrize(("hours", "words"), [(1, "2 rows."), (0, "Nothing in this range.")])
+def test_a_table_says_how_many_rows_it_has(hours: int, words: str) -> None:
+    assert words in Read(table(throughput(hours=hours), heading())).shown
+
+
+def test_each_figure_has_one_column_on_the_page_and_three_in_the_files(tmp_path: Path) -> None:
+    result = replace(throughput(hours=1), before=throughput(hours=1, factor=2).rows)
+    write(tmp_path, heading(compares=True), [result])
+    assert read(tmp_path).tags.count("th") == len(result.columns) - len({"hours_in"})
+    assert list(rows_of(tmp_path / "throughput.csv")[0])[3:6] == ["messages", "messages before", "messages change %"]
+
+
 def test_a_picture_of_too_many_lines_shows_the_biggest_and_says_so() -> None:
     few = throughput(hours=1)
     rows = [{**few.rows[0], "channel": f"c{number}", "messages": number} for number in range(30)]
@@ -342,7 +355,8 @@ def test_shares_are_percent_on_the_page_and_fractions_in_the_files(tmp_path: Pat
     seen = retries((2, 1))
     write(tmp_path, heading(compares=True), [replace(seen, before=retries((1, 3)).rows)])
     shown = read(tmp_path).shown
-    assert "66.67%25%" in shown
+    assert "66.67%before 25%, +166.7%" in shown
+    assert "change %" not in shown
     [row] = rows_of(tmp_path / "retries.csv")
     assert (row["success_rate"][:6], row["success_rate before"]) == ("0.6666", "0.25")
 
