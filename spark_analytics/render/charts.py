@@ -29,6 +29,8 @@ DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
 # What went well is calm, what did not is not.
 MEANT = {"delivered": "#3b82c4", "succeeded": "#3b82c4", "dead": "#d2604a", "failed": "#d2604a", "open": "#b59a1b"}
+# Vega leaves out only labels that touch, and a flush one is moved towards its neighbour.
+APART: dict[str, Any] = {"labelOverlap": True, "labelSeparation": 10}
 # Up to 2 Vega ticks the halves whatever the least step is.
 WHOLE: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelExpr": "datum.value % 1 ? '' : datum.label"}
 
@@ -81,7 +83,7 @@ class Lines:
     def _encoded(self, chart: alt.Chart, rows: list[Row], each: str) -> alt.Chart:
         unit, shown = POINTS[each]
         return chart.encode(
-            x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(labelOverlap=True, format=shown)),
+            x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(format=shown, **APART)),
             y=alt.Y("value:Q", title=self.title, axis=_axis(rows)),
             color=_colour(rows),
             tooltip=[
@@ -145,7 +147,7 @@ class Bars:
         return rows[:MOST_BARS], _left_out(MOST_BARS, len(rows))
 
     def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
-        axis = alt.Axis(format="%", labelOverlap=True) if self.is_share else _axis(rows)
+        axis = alt.Axis(format="%", **APART) if self.is_share else _axis(rows)
         return chart.encode(
             y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
             x=alt.X("value:Q", title=self.title, axis=axis),
@@ -183,7 +185,11 @@ class Heat:
         ]
         chart = _chart().mark_rect()
         encoded = chart.encode(
-            x=alt.X("hour:O", title="hour of the day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            x=alt.X(
+                "hour:O",
+                title="hour of the day, UTC",
+                axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=4),
+            ),
             y=alt.Y("day:O", title=None, sort=DAYS),
             color=alt.Color("value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=_below()),
             tooltip=[
@@ -223,7 +229,7 @@ def _point(hour: Any, name: str, value: Any) -> Row:
 def _axis(rows: list[Row]) -> alt.Axis:
     """Of counts there is no half."""
     counts = all(isinstance(row["value"], int | None) for row in rows)
-    return alt.Axis(labelOverlap=True, **WHOLE) if counts else alt.Axis(labelOverlap=True)
+    return alt.Axis(**APART, **WHOLE) if counts else alt.Axis(**APART)
 
 
 def _colour(rows: list[Row], field: str = "name") -> alt.Color:

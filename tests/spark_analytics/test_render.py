@@ -12,7 +12,7 @@ import pytest
 
 from spark_analytics.errors import NotDrawn
 from spark_analytics.render import Result, Writer, files, write
-from spark_analytics.render.charts import MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
+from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
 from spark_analytics.render.comparison import change, remark
 from spark_analytics.render.pictures import PICTURES, draw
 from spark_analytics.render.summary import figures, summary
@@ -346,9 +346,9 @@ def test_an_axis_of_counts_has_whole_numbers_and_one_of_seconds_need_not() -> No
     few = draw(retries((1, 1)), heading())
     seconds = draw(replace(nothing("lateness"), rows=[{"horizon": "minute", "p95": 0.4}]), heading())
     assert few
-    assert few.spec["encoding"]["x"]["axis"] == {"labelOverlap": True, **WHOLE}
+    assert few.spec["encoding"]["x"]["axis"] == {**APART, **WHOLE}
     assert seconds
-    assert seconds.spec["encoding"]["x"]["axis"] == {"labelOverlap": True}
+    assert seconds.spec["encoding"]["x"]["axis"] == APART
 
 
 def test_shares_are_percent_on_the_page_and_fractions_in_the_files(tmp_path: Path) -> None:
