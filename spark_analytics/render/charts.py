@@ -10,12 +10,15 @@ from typing import Any, Literal
 
 import altair as alt
 
+from spark_analytics.render.colours import COLOURS, Colours
 from spark_analytics.render.values import Heading, Result, Row, exact
 
 Spec = dict[str, Any]
 # More lines or bars than this are no picture; the table and the CSV have them all.
 MOST_LINES, MOST_BARS = 8, 20
 HEIGHT, BAR_HEIGHT = 260, 24
+# Of a legend, in pixels: how wide a name may be, a letter is, and its sign with the space around.
+LABEL_LIMIT, LETTER, BESIDE_LABEL = 200, 6, 35
 HOUR = timedelta(hours=1)
 # Beyond, a point for each hour makes a heavy page, and a line that nobody can read.
 LONG = timedelta(days=60)
@@ -25,8 +28,6 @@ POINTS: dict[str, tuple[Any, str]] = {
     "day": ("utcyearmonthdate", "%b %d, %Y"),
 }
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-# Told apart by those who see colours differently, on white and on black.
-COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
 # What went well is calm, what did not is not.
 MEANT = {"delivered": "#3b82c4", "succeeded": "#3b82c4", "dead": "#d2604a", "failed": "#d2604a", "open": "#b59a1b"}
 # Vega leaves out only labels that touch, and a flush one is moved towards its neighbour.
@@ -69,7 +70,7 @@ class Lines:
     steps: bool = False
     of_day: OfDay = HIGHEST
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
         hours, each = self._filled(kept, heading), "hour"
         if heading.length > LONG:
@@ -78,14 +79,14 @@ class Lines:
         rows = [_point(row["hour"], row["channel"], row[self.value]) for row in hours]
         shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
         chart = _chart().mark_line(interpolate=shape, point=len(rows) < 60)
-        return Drawn(_spec(self._encoded(chart, rows, each), rows, HEIGHT), note)
+        return Drawn(_spec(self._encoded(chart, rows, each, colours), rows, HEIGHT), note)
 
-    def _encoded(self, chart: alt.Chart, rows: list[Row], each: str) -> alt.Chart:
+    def _encoded(self, chart: alt.Chart, rows: list[Row], each: str, colours: Colours) -> alt.Chart:
         unit, shown = POINTS[each]
         return chart.encode(
             x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(format=shown, **APART)),
             y=alt.Y("value:Q", title=self.title, axis=_axis(rows)),
-            color=_colour(rows),
+            color=_colour("name", colours.of("channel", _by_weight(rows, "name"))),
             tooltip=[
                 alt.Tooltip("hour:T", timeUnit=unit, title=f"{each}, UTC"),
                 alt.Tooltip("name:N", title="channel"),
@@ -126,7 +127,7 @@ class Bars:
     parts: str = ""
     is_share: bool = False
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         kept, note = self._kept(result.rows)
         rows = [
             {
@@ -137,7 +138,7 @@ class Bars:
             for row in kept
             for value in self.values
         ]
-        chart = self._encoded(_chart().mark_bar(), rows)
+        chart = self._encoded(_chart().mark_bar(), rows, colours)
         return Drawn(_spec(chart, rows, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
 
     def _kept(self, rows: list[Row]) -> tuple[list[Row], str]:
@@ -146,12 +147,12 @@ class Bars:
             return biggest(rows, self.names, self.values[0], MOST_BARS)
         return rows[:MOST_BARS], _left_out(MOST_BARS, len(rows))
 
-    def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
+    def _encoded(self, chart: alt.Chart, rows: list[Row], colours: Colours) -> alt.Chart:
         axis = alt.Axis(format="%", **APART) if self.is_share else _axis(rows)
         return chart.encode(
             y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
             x=alt.X("value:Q", title=self.title, axis=axis),
-            color=self._coloured(rows),
+            color=self._coloured(rows, colours),
             # As they stand in the legend.
             order=alt.Order("part:O"),
             tooltip=[
@@ -161,14 +162,14 @@ class Bars:
             ],
         )
 
-    def _coloured(self, rows: list[Row]) -> alt.Color | alt.ColorValue:
+    def _coloured(self, rows: list[Row], colours: Colours) -> alt.Color | alt.ColorValue:
         if self.parts:
-            return _colour(rows, "part")
+            # A consumer's main reason is a reason.
+            kind = self.parts.removeprefix("main_")
+            return _colour("part", colours.of(kind, _by_weight(rows, "part")))
         if len(self.values) == 1:
             return alt.ColorValue(COLOURS[0])
-        names = sorted(self.values)
-        scale = alt.Scale(domain=names, range=[MEANT[name] for name in names])
-        return alt.Color("part:N", title=None, scale=scale, legend=_below())
+        return _colour("part", {name: MEANT[name] for name in self.values})
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class Heat:
     value: str
     title: str
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         rows = [
             {"day": DAYS[row["day_of_week"] - 1], "hour": row["hour_of_day"], "value": row[self.value]}
             for row in result.rows
@@ -191,7 +192,9 @@ class Heat:
                 axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=4),
             ),
             y=alt.Y("day:O", title=None, sort=DAYS),
-            color=alt.Color("value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=_below()),
+            color=alt.Color(
+                "value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=alt.Legend(orient="bottom")
+            ),
             tooltip=[
                 alt.Tooltip("day:O", title="day"),
                 alt.Tooltip("hour:O", title="hour, UTC"),
@@ -232,14 +235,24 @@ def _axis(rows: list[Row]) -> alt.Axis:
     return alt.Axis(**APART, **WHOLE) if counts else alt.Axis(**APART)
 
 
-def _colour(rows: list[Row], field: str = "name") -> alt.Color:
-    longest = max((len(str(row[field])) for row in rows), default=0)
-    # A phone has room for two long names.
-    return alt.Color(f"{field}:N", title=None, scale=alt.Scale(range=COLOURS), legend=_below(2 if longest > 10 else 4))
+def _by_weight(rows: list[Row], field: str) -> list[str]:
+    weights: Counter[str] = Counter()
+    for row in rows:
+        weights[row[field]] += row["value"] or 0
+    return [name for name, _ in weights.most_common()]
 
 
-def _below(columns: int = 4) -> alt.Legend:
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=140)
+def _colour(field: str, given: dict[str, str]) -> alt.Color:
+    names = sorted(given)
+    scale = alt.Scale(domain=names, range=[given[name] for name in names])
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(max(map(len, names), default=0)))
+
+
+def _legend(longest: int) -> alt.Legend:
+    """In as many columns as there is room for: on a phone long names have a line each."""
+    room = min(LABEL_LIMIT, LETTER * longest) + BESIDE_LABEL
+    columns = {"expr": f"max(1, floor(width / {room}))"}
+    return alt.Legend(orient="bottom", columns=columns, labelLimit=LABEL_LIMIT)
 
 
 def _spec(chart: alt.Chart, rows: list[Row], height: int) -> Spec:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from spark_analytics.errors import NotDrawn
-from spark_analytics.render import Result, Writer, files, write
-from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
+from spark_analytics.render import Heading, Result, Writer, files, pictures, write
+from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars, Drawn
+from spark_analytics.render.colours import COLOURS, Colours
 from spark_analytics.render.comparison import change, remark
-from spark_analytics.render.pictures import PICTURES, draw
+from spark_analytics.render.pictures import PICTURES
 from spark_analytics.render.summary import figures, summary
 from spark_analytics.render.table import table
 from spark_analytics.render.values import Row, percent, written
@@ -60,6 +61,10 @@ class Read(HTMLParser):
 
 def read(directory: Path) -> Read:
     return Read((directory / "report.html").read_text())
+
+
+def draw(result: Result, asked: Heading) -> Drawn | None:
+    return pictures.draw(result, asked, Colours())
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -335,6 +340,43 @@ def test_what_went_well_is_drawn_calm_and_what_failed_is_not() -> None:
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         "succeeded": MEANT["succeeded"], "failed": MEANT["failed"],
     }  # fmt: skip
+
+
+def coloured(result: Result, colours: Colours) -> dict[str, str]:
+    drawn = pictures.draw(result, heading(), colours)
+    assert drawn
+    scale = drawn.spec["encoding"]["color"]["scale"]
+    return dict(zip(scale["domain"], scale["range"], strict=True))
+
+
+def test_a_channel_has_the_same_colour_in_all_pictures() -> None:
+    colours = Colours()
+    busy, quiet = throughput(hours=1).rows
+    first = coloured(
+        replace(throughput(), rows=[{**busy, "channel": "a"}, {**quiet, "channel": "z", "messages": 9}]), colours
+    )
+    assert first == {"a": COLOURS[1], "z": COLOURS[0]}
+    late = [{"hour": START, "channel": channel, "p95": 1.0} for channel in ("a", "n", "z")]
+    assert coloured(replace(nothing("latency"), rows=late), colours) == {**first, "n": COLOURS[2]}
+    assert coloured(producers(("shop", START)), colours) == {"orders": COLOURS[3]}
+
+
+def test_a_reason_has_the_same_colour_whether_it_is_of_letters_or_of_attempts() -> None:
+    colours = Colours()
+    whose = {"channel": "orders", "consumer": "c"}
+    letters = [{**whose, "reason": reason, "entered": 1} for reason in ("timeout", "http_500")]
+    failing = [{**whose, "main_reason": "http_500", "failed": 1}]
+    told = coloured(replace(nothing("dead_letters"), rows=letters), colours)
+    assert coloured(replace(nothing("failing_consumers"), rows=failing), colours) == {"http_500": told["http_500"]}
+
+
+def test_two_names_in_one_picture_look_alike_only_when_there_is_no_colour_left() -> None:
+    colours = Colours()
+    colours.of("channel", [f"c{number}" for number in range(len(COLOURS))])
+    # The ninth would look like the first.
+    both = colours.of("channel", ["c8", "c0"])
+    assert both == {"c0": COLOURS[0], "c8": COLOURS[1]}
+    assert colours.of("channel", ["c8"]) == {"c8": COLOURS[0]}
 
 
 @pytest.mark.parametrize("picture", [one for one in PICTURES.values() if isinstance(one, Bars)])
