@@ -17,8 +17,9 @@ Spec = dict[str, Any]
 # More lines or bars than this are no picture; the table and the CSV have them all.
 MOST_LINES, MOST_BARS = 8, 20
 HEIGHT, BAR_HEIGHT = 260, 24
-# Of a legend, in pixels: how wide a name may be, a letter is, and its sign with the space around.
-LABEL_LIMIT, LETTER, BESIDE_LABEL = 200, 6, 35
+# In pixels: what a phone has for a legend under lines, and for the names of bars beside them; in a legend, how wide a
+# letter is, and a sign with the space around it.
+PHONE, NAME, LETTER, SIGN = 280, 150, 5.5, 25
 HOUR = timedelta(hours=1)
 # Beyond, a point for each hour makes a heavy page, and a line that nobody can read.
 LONG = timedelta(days=60)
@@ -150,9 +151,9 @@ class Bars:
     def _encoded(self, chart: alt.Chart, rows: list[Row], colours: Colours) -> alt.Chart:
         axis = alt.Axis(format="%", **APART) if self.is_share else _axis(rows)
         return chart.encode(
-            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
+            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=NAME)),
             x=alt.X("value:Q", title=self.title, axis=axis),
-            color=self._coloured(rows, colours),
+            color=self._coloured(rows, colours, _beside_names(rows)),
             # As they stand in the legend.
             order=alt.Order("part:O"),
             tooltip=[
@@ -162,14 +163,14 @@ class Bars:
             ],
         )
 
-    def _coloured(self, rows: list[Row], colours: Colours) -> alt.Color | alt.ColorValue:
+    def _coloured(self, rows: list[Row], colours: Colours, room: float) -> alt.Color | alt.ColorValue:
         if self.parts:
             # A consumer's main reason is a reason.
             kind = self.parts.removeprefix("main_")
-            return _colour("part", colours.of(kind, _by_weight(rows, "part")))
+            return _colour("part", colours.of(kind, _by_weight(rows, "part")), room)
         if len(self.values) == 1:
             return alt.ColorValue(COLOURS[0])
-        return _colour("part", {name: MEANT[name] for name in self.values})
+        return _colour("part", {name: MEANT[name] for name in self.values}, room)
 
 
 @dataclass(frozen=True)
@@ -242,17 +243,26 @@ def _by_weight(rows: list[Row], field: str) -> list[str]:
     return [name for name, _ in weights.most_common()]
 
 
-def _colour(field: str, given: dict[str, str]) -> alt.Color:
+def _colour(field: str, given: dict[str, str], room: float = PHONE) -> alt.Color:
     names = sorted(given)
     scale = alt.Scale(domain=names, range=[given[name] for name in names])
-    return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(max(map(len, names), default=0)))
+    legend = alt.Legend(orient="bottom", columns=fitting(names, room), labelLimit=room - SIGN)
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=legend)
 
 
-def _legend(longest: int) -> alt.Legend:
-    """In as many columns as there is room for: on a phone long names have a line each."""
-    room = min(LABEL_LIMIT, LETTER * longest) + BESIDE_LABEL
-    columns = {"expr": f"max(1, floor(width / {room}))"}
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=LABEL_LIMIT)
+def _beside_names(rows: list[Row]) -> float:
+    """A legend begins where the bars do."""
+    longest = max((len(row["name"]) for row in rows), default=0)
+    return PHONE + SIGN + SIGN - min(NAME, LETTER * longest)
+
+
+def fitting(names: list[str], room: float) -> int:
+    """Columns of a legend. Vega would have to know the width before it draws to count them itself."""
+    for count in range(len(names), 1, -1):
+        widest = [max(map(len, names[place::count])) for place in range(count)]
+        if sum(LETTER * letters + SIGN for letters in widest) <= room:
+            return count
+    return 1
 
 
 def _spec(chart: alt.Chart, rows: list[Row], height: int) -> Spec:

@@ -12,7 +12,7 @@ import pytest
 
 from spark_analytics.errors import NotDrawn
 from spark_analytics.render import Heading, Result, Writer, files, pictures, write
-from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars, Drawn
+from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars, Drawn, fitting
 from spark_analytics.render.colours import COLOURS, Colours
 from spark_analytics.render.comparison import change, remark
 from spark_analytics.render.pictures import PICTURES
@@ -359,6 +359,17 @@ def test_a_channel_has_the_same_colour_in_all_pictures() -> None:
     late = [{"hour": START, "channel": channel, "p95": 1.0} for channel in ("a", "n", "z")]
     assert coloured(replace(nothing("latency"), rows=late), colours) == {**first, "n": COLOURS[2]}
     assert coloured(producers(("shop", START)), colours) == {"orders": COLOURS[3]}
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["dead", "delivered", "open"], 3), (["history-orders"] * 5, 2), (["x" * 40, "y"], 2), (["x" * 60, "y"], 1),
+        ([], 1),
+    ],
+)  # fmt: skip
+def test_a_legend_has_as_many_columns_as_a_phone_has_room_for(names: list[str], columns: int) -> None:
+    assert fitting(names, 280) == columns
 
 
 def test_a_reason_has_the_same_colour_whether_it_is_of_letters_or_of_attempts() -> None:
