@@ -85,7 +85,7 @@ def _head(heading: Heading) -> str:
     }
     if heading.compares:
         before = f"{moment(heading.start - heading.length)} to {moment(heading.start)}"
-        facts["Compared with"] = before
+        facts["Compared with"] = f"{before}; a change is in percent of the figure then"
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     notes = "".join(f"<p class=soft>{escape(note)}</p>" for note in _notes(heading))
     return f"<h1>What the broker did</h1>\n<dl>{listed}</dl>{notes}"
