@@ -10,12 +10,16 @@ from typing import Any, Literal
 
 import altair as alt
 
+from spark_analytics.render.colours import COLOURS, Colours
 from spark_analytics.render.values import Heading, Result, Row, exact
 
 Spec = dict[str, Any]
 # More lines or bars than this are no picture; the table and the CSV have them all.
 MOST_LINES, MOST_BARS = 8, 20
 HEIGHT, BAR_HEIGHT = 260, 24
+# In pixels: what a phone has for a legend under lines, and for the names of bars beside them; in a legend, how wide a
+# letter is, and a sign with the space around it.
+PHONE, NAME, LETTER, SIGN = 280, 150, 5.5, 25
 HOUR = timedelta(hours=1)
 # Beyond, a point for each hour makes a heavy page, and a line that nobody can read.
 LONG = timedelta(days=60)
@@ -25,10 +29,10 @@ POINTS: dict[str, tuple[Any, str]] = {
     "day": ("utcyearmonthdate", "%b %d, %Y"),
 }
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-# Told apart by those who see colours differently, on white and on black.
-COLOURS = ["#3b82c4", "#e08a1e", "#2fa37c", "#c8577f", "#8a6fd1", "#b59a1b", "#5aa9c9", "#d2604a"]
 # What went well is calm, what did not is not.
 MEANT = {"delivered": "#3b82c4", "succeeded": "#3b82c4", "dead": "#d2604a", "failed": "#d2604a", "open": "#b59a1b"}
+# Vega leaves out only labels that touch, and a flush one is moved towards its neighbour.
+APART: dict[str, Any] = {"labelOverlap": True, "labelSeparation": 10}
 # Up to 2 Vega ticks the halves whatever the least step is.
 WHOLE: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelExpr": "datum.value % 1 ? '' : datum.label"}
 
@@ -67,7 +71,7 @@ class Lines:
     steps: bool = False
     of_day: OfDay = HIGHEST
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         kept, note = biggest(result.rows, ("channel",), self.value, MOST_LINES)
         hours, each = self._filled(kept, heading), "hour"
         if heading.length > LONG:
@@ -76,14 +80,14 @@ class Lines:
         rows = [_point(row["hour"], row["channel"], row[self.value]) for row in hours]
         shape: Literal["step-after", "linear"] = "step-after" if self.steps else "linear"
         chart = _chart().mark_line(interpolate=shape, point=len(rows) < 60)
-        return Drawn(_spec(self._encoded(chart, rows, each), rows, HEIGHT), note)
+        return Drawn(_spec(self._encoded(chart, rows, each, colours), rows, HEIGHT), note)
 
-    def _encoded(self, chart: alt.Chart, rows: list[Row], each: str) -> alt.Chart:
+    def _encoded(self, chart: alt.Chart, rows: list[Row], each: str, colours: Colours) -> alt.Chart:
         unit, shown = POINTS[each]
         return chart.encode(
-            x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(labelOverlap=True, format=shown)),
+            x=alt.X("hour:T", timeUnit=unit, title="UTC", axis=alt.Axis(format=shown, **APART)),
             y=alt.Y("value:Q", title=self.title, axis=_axis(rows)),
-            color=_colour(rows),
+            color=_colour("name", colours.of("channel", _by_weight(rows, "name"))),
             tooltip=[
                 alt.Tooltip("hour:T", timeUnit=unit, title=f"{each}, UTC"),
                 alt.Tooltip("name:N", title="channel"),
@@ -124,7 +128,7 @@ class Bars:
     parts: str = ""
     is_share: bool = False
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         kept, note = self._kept(result.rows)
         rows = [
             {
@@ -135,7 +139,7 @@ class Bars:
             for row in kept
             for value in self.values
         ]
-        chart = self._encoded(_chart().mark_bar(), rows)
+        chart = self._encoded(_chart().mark_bar(), rows, colours)
         return Drawn(_spec(chart, rows, BAR_HEIGHT * len({row["name"] for row in rows}) + 10), note)
 
     def _kept(self, rows: list[Row]) -> tuple[list[Row], str]:
@@ -144,12 +148,12 @@ class Bars:
             return biggest(rows, self.names, self.values[0], MOST_BARS)
         return rows[:MOST_BARS], _left_out(MOST_BARS, len(rows))
 
-    def _encoded(self, chart: alt.Chart, rows: list[Row]) -> alt.Chart:
-        axis = alt.Axis(format="%", labelOverlap=True) if self.is_share else _axis(rows)
+    def _encoded(self, chart: alt.Chart, rows: list[Row], colours: Colours) -> alt.Chart:
+        axis = alt.Axis(format="%", **APART) if self.is_share else _axis(rows)
         return chart.encode(
-            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=150)),
+            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=NAME)),
             x=alt.X("value:Q", title=self.title, axis=axis),
-            color=self._coloured(rows),
+            color=self._coloured(rows, colours, _beside_names(rows)),
             # As they stand in the legend.
             order=alt.Order("part:O"),
             tooltip=[
@@ -159,14 +163,14 @@ class Bars:
             ],
         )
 
-    def _coloured(self, rows: list[Row]) -> alt.Color | alt.ColorValue:
+    def _coloured(self, rows: list[Row], colours: Colours, room: float) -> alt.Color | alt.ColorValue:
         if self.parts:
-            return _colour(rows, "part")
+            # A consumer's main reason is a reason.
+            kind = self.parts.removeprefix("main_")
+            return _colour("part", colours.of(kind, _by_weight(rows, "part")), room)
         if len(self.values) == 1:
             return alt.ColorValue(COLOURS[0])
-        names = sorted(self.values)
-        scale = alt.Scale(domain=names, range=[MEANT[name] for name in names])
-        return alt.Color("part:N", title=None, scale=scale, legend=_below())
+        return _colour("part", {name: MEANT[name] for name in self.values}, room)
 
 
 @dataclass(frozen=True)
@@ -176,16 +180,22 @@ class Heat:
     value: str
     title: str
 
-    def draw(self, result: Result, heading: Heading) -> Drawn:
+    def draw(self, result: Result, heading: Heading, colours: Colours) -> Drawn:
         rows = [
             {"day": DAYS[row["day_of_week"] - 1], "hour": row["hour_of_day"], "value": row[self.value]}
             for row in result.rows
         ]
         chart = _chart().mark_rect()
         encoded = chart.encode(
-            x=alt.X("hour:O", title="hour of the day, UTC", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            x=alt.X(
+                "hour:O",
+                title="hour of the day, UTC",
+                axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=4),
+            ),
             y=alt.Y("day:O", title=None, sort=DAYS),
-            color=alt.Color("value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=_below()),
+            color=alt.Color(
+                "value:Q", title=self.title, scale=alt.Scale(scheme="viridis"), legend=alt.Legend(orient="bottom")
+            ),
             tooltip=[
                 alt.Tooltip("day:O", title="day"),
                 alt.Tooltip("hour:O", title="hour, UTC"),
@@ -223,17 +233,36 @@ def _point(hour: Any, name: str, value: Any) -> Row:
 def _axis(rows: list[Row]) -> alt.Axis:
     """Of counts there is no half."""
     counts = all(isinstance(row["value"], int | None) for row in rows)
-    return alt.Axis(labelOverlap=True, **WHOLE) if counts else alt.Axis(labelOverlap=True)
+    return alt.Axis(**APART, **WHOLE) if counts else alt.Axis(**APART)
 
 
-def _colour(rows: list[Row], field: str = "name") -> alt.Color:
-    longest = max((len(str(row[field])) for row in rows), default=0)
-    # A phone has room for two long names.
-    return alt.Color(f"{field}:N", title=None, scale=alt.Scale(range=COLOURS), legend=_below(2 if longest > 10 else 4))
+def _by_weight(rows: list[Row], field: str) -> list[str]:
+    weights: Counter[str] = Counter()
+    for row in rows:
+        weights[row[field]] += row["value"] or 0
+    return [name for name, _ in weights.most_common()]
 
 
-def _below(columns: int = 4) -> alt.Legend:
-    return alt.Legend(orient="bottom", columns=columns, labelLimit=140)
+def _colour(field: str, given: dict[str, str], room: float = PHONE) -> alt.Color:
+    names = sorted(given)
+    scale = alt.Scale(domain=names, range=[given[name] for name in names])
+    legend = alt.Legend(orient="bottom", columns=fitting(names, room), labelLimit=room - SIGN)
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=legend)
+
+
+def _beside_names(rows: list[Row]) -> float:
+    """A legend begins where the bars do."""
+    longest = max((len(row["name"]) for row in rows), default=0)
+    return PHONE + SIGN + SIGN - min(NAME, LETTER * longest)
+
+
+def fitting(names: list[str], room: float) -> int:
+    """Columns of a legend. Vega would have to know the width before it draws to count them itself."""
+    for count in range(len(names), 1, -1):
+        widest = [max(map(len, names[place::count])) for place in range(count)]
+        if sum(LETTER * letters + SIGN for letters in widest) <= room:
+            return count
+    return 1
 
 
 def _spec(chart: alt.Chart, rows: list[Row], height: int) -> Spec:

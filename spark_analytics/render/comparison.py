@@ -1,6 +1,6 @@
 """The figures of the period before, beside those that were asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -36,6 +36,19 @@ def _in_order(rows: list[Row], keys: tuple[str, ...]) -> list[Row]:
 def change(now: float | None, then: float | None) -> float | None:
     """In percent of what it was, up or down; where there was nothing, there is none."""
     return None if now is None or not then else round(100 * (now - then) / abs(then), 1)
+
+
+def remark(now: float | None, then: float | None, write: Callable[[float | None], str]) -> str:
+    """What the page says beside a figure; of what was not there before, nothing."""
+    if then is None:
+        return ""
+    percent = change(now, then)
+    return f"before {write(then)}" if percent is None else f"before {write(then)}, {_signed(percent)}%"
+
+
+def _signed(value: float) -> str:
+    digits = f"{abs(value):,.1f}".removesuffix(".0")
+    return f"±{digits}" if not value else f"{'+' if value > 0 else '-'}{digits}"
 
 
 def _columns(columns: tuple[str, ...], measures: set[str]) -> tuple[str, ...]:

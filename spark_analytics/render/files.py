@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from spark_analytics.errors import NotDrawn
 from spark_analytics.render.charts import Drawn
+from spark_analytics.render.colours import Colours
 from spark_analytics.render.comparison import compared
 from spark_analytics.render.page import page, vega_lite_version
 from spark_analytics.render.pictures import PICTURES, draw
@@ -33,6 +34,7 @@ class Writer:
         for name in (PAGE, *(f"{report}.png" for report in PICTURES)):
             (directory / name).unlink(missing_ok=True)
         self._directory, self._heading = directory, heading
+        self._colours = Colours()
         self._drawn: dict[str, Drawn] = {}
 
     def __enter__(self) -> Self:
@@ -47,7 +49,7 @@ class Writer:
         self._specs.cleanup()
 
     def paint(self, result: Result) -> None:
-        picture = draw(result, self._heading)
+        picture = draw(result, self._heading, self._colours)
         if picture is None:
             return
         self._drawn[result.name] = picture

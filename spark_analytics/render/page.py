@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-from datetime import datetime
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -13,19 +12,11 @@ import altair as alt
 import vl_convert
 
 from spark_analytics.render.charts import Drawn
-from spark_analytics.render.comparison import BEFORE, HOURS_IN, compared
-from spark_analytics.render.values import Heading, Result, Row, moment, percent, written
+from spark_analytics.render.summary import summary
+from spark_analytics.render.table import table
+from spark_analytics.render.values import Heading, Result, moment, written
 
 HERE = Path(__file__).parent
-# A browser is slow with more; the CSV has them all.
-MOST_ROWS = 500
-# By which rows of two periods are matched; the hour itself stands beside it.
-HIDDEN = {HOURS_IN}
-# Shown in percent, as the pictures show them; in the files they are fractions.
-SHARES = {
-    *("success_rate", "retry_rate", "failure_rate", "attainment", "share_of_successes"),
-    *("within_1s", "within_10s", "within_60s"),
-}
 # Neither may end the script that they stand in.
 _UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _PAGE = """<!DOCTYPE html>
@@ -49,7 +40,8 @@ _PAGE = """<!DOCTYPE html>
 
 
 def page(heading: Heading, results: list[Result], drawn: dict[str, Drawn]) -> str:
-    body = [_head(heading), _contents(results), *(_section(one, heading, drawn.get(one.name)) for one in results)]
+    sections = [_section(one, heading, drawn.get(one.name)) for one in results]
+    body = [_head(heading), summary(results), _contents(results), *sections]
     return _PAGE.format(
         policy=policy(),
         title=f"Message broker: {moment(heading.start)} to {moment(heading.end)}",
@@ -93,7 +85,7 @@ def _head(heading: Heading) -> str:
     }
     if heading.compares:
         before = f"{moment(heading.start - heading.length)} to {moment(heading.start)}"
-        facts["Compared with"] = before
+        facts["Compared with"] = f"{before}; a change is in percent of the figure then"
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     notes = "".join(f"<p class=soft>{escape(note)}</p>" for note in _notes(heading))
     return f"<h1>What the broker did</h1>\n<dl>{listed}</dl>{notes}"
@@ -122,45 +114,4 @@ def _section(result: Result, heading: Heading, drawn: Drawn | None) -> str:
     chart = f'<div class=chart id="chart-{name}" role=img aria-label="{escape(result.title)}"></div>' if drawn else ""
     note = f"<p class=soft>{escape(drawn.note)}</p>" if drawn and drawn.note else ""
     head = f"<h2>{escape(result.title)}</h2><p class=soft>{escape(result.about)}</p>"
-    return f'<section id="{name}">{head}{chart}{note}{_table(result, heading)}</section>'
-
-
-def _table(result: Result, heading: Heading) -> str:
-    every, rows = compared(result, heading)
-    columns = tuple(name for name in every if name not in HIDDEN)
-    if not rows:
-        return "<p>Nothing in this range.</p>"
-    right = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns}
-    head = "".join(f"<th scope=col{_aligned(right[name])}>{escape(_named(name))}</th>" for name in columns)
-    body = "".join(_line(row, columns, right) for row in rows[:MOST_ROWS])
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<div class=table tabindex=0>{table}</div><p class=soft>{escape(_left_out(result, len(rows)))}</p>"
-
-
-def _left_out(result: Result, count: int) -> str:
-    """By the page, and by an order of figures: what was only before has none."""
-    gone = 0 if HOURS_IN in result.keys else count - len(result.rows)
-    words = [
-        *([f"The first {MOST_ROWS} of {count:,} rows; {result.name}.csv has them all."] if count > MOST_ROWS else []),
-        *([f"Only in the period before, and therefore last: {gone:,}."] if gone else []),
-    ]
-    return " ".join(words)
-
-
-def _line(row: Row, columns: tuple[str, ...], right: dict[str, bool]) -> str:
-    cells = "".join(f"<td{_aligned(right[name])}>{_cell(name, row.get(name))}</td>" for name in columns)
-    return f"<tr>{cells}</tr>"
-
-
-def _cell(column: str, value: Any) -> str:
-    is_share = column.removesuffix(BEFORE) in SHARES
-    text = escape(percent(value) if is_share else written(value))
-    return f"<time>{text}</time>" if isinstance(value, datetime) else text
-
-
-def _aligned(is_number: bool) -> str:
-    return " class=number" if is_number else ""
-
-
-def _named(column: str) -> str:
-    return column.replace("_", " ")
+    return f'<section id="{name}">{head}{chart}{note}{table(result, heading)}</section>'

@@ -1,6 +1,7 @@
 """Which picture a report has."""
 
 from spark_analytics.render.charts import LAST, MEAN, Bars, Drawn, Heat, Lines
+from spark_analytics.render.colours import Colours
 from spark_analytics.render.values import Heading, Result
 
 WHOSE = ("channel", "consumer")
@@ -20,7 +21,7 @@ PICTURES: dict[str, Lines | Bars | Heat] = {
 }
 
 
-def draw(result: Result, heading: Heading) -> Drawn | None:
+def draw(result: Result, heading: Heading, colours: Colours) -> Drawn | None:
     """None of a report without rows: its table says so."""
     picture = PICTURES.get(result.name)
-    return picture.draw(result, heading) if picture and result.rows else None
+    return picture.draw(result, heading, colours) if picture and result.rows else None

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from spark_analytics.errors import NotDrawn
-from spark_analytics.render import Result, Writer, files, write
-from spark_analytics.render.charts import MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars
-from spark_analytics.render.comparison import change
-from spark_analytics.render.pictures import PICTURES, draw
-from spark_analytics.render.values import percent, written
+from spark_analytics.render import Heading, Result, Writer, files, pictures, write
+from spark_analytics.render.charts import APART, MEANT, MOST_BARS, MOST_LINES, WHOLE, Bars, Drawn, fitting
+from spark_analytics.render.colours import COLOURS, Colours
+from spark_analytics.render.comparison import change, remark
+from spark_analytics.render.pictures import PICTURES
+from spark_analytics.render.summary import figures, summary
+from spark_analytics.render.table import table
+from spark_analytics.render.values import Row, percent, written
 from spark_analytics.reports import REPORTS
 from tests.spark_analytics.figures import (
     HOUR,
@@ -58,6 +61,10 @@ class Read(HTMLParser):
 
 def read(directory: Path) -> Read:
     return Read((directory / "report.html").read_text())
+
+
+def draw(result: Result, asked: Heading) -> Drawn | None:
+    return pictures.draw(result, asked, Colours())
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -132,6 +139,52 @@ def test_an_hour_is_shown_with_the_figure_of_the_same_hour_before(tmp_path: Path
     assert "Compared with" in read(tmp_path).shown
 
 
+def delivery(delivered: int, dead: int) -> list[Row]:
+    return [{"channel": "orders", "consumer": "c", "delivered": delivered, "dead": dead, "open": 1}]
+
+
+def test_the_page_begins_with_what_is_asked_first_and_how_it_was_before() -> None:
+    failing = [
+        {"channel": "mail", "consumer": "crm", "failed": 4},
+        {"channel": "orders", "consumer": "c", "failed": 3},
+    ]
+    results = [
+        replace(throughput(hours=1), before=throughput(hours=2).rows),
+        replace(nothing("delivery"), rows=delivery(6, 2), before=delivery(4, 4)),
+        replace(nothing("sla"), rows=[{"finished": 8, "in_time": 4}, {"finished": 2, "in_time": 1}], before=[]),
+        replace(nothing("dead_letters"), rows=[{"entered": 2}, {"entered": 3}]),
+        replace(nothing("failing_consumers"), keys=("channel", "consumer"), rows=failing, before=failing[1:]),
+    ]
+    assert [(one.now, one.before, one.about) for one in figures(results)] == [
+        (2, 6, ""), (6, 4, ""), (0.75, 0.5, ""), (0.5, None, ""), (2, 4, ""), (5, None, ""), (4, None, "mail / crm"),
+    ]  # fmt: skip
+
+
+def test_a_summary_of_nothing_says_none_and_no_share() -> None:
+    names = ("throughput", "delivery", "sla", "dead_letters", "failing_consumers")
+    assert [one.write(one.now) for one in figures([nothing(name) for name in names])] == [
+        "0", "0", "-", "-", "0", "0", "0",
+    ]  # fmt: skip
+
+
+def test_markup_in_the_name_of_the_worst_consumer_stays_text() -> None:
+    failing = replace(nothing("failing_consumers"), rows=[{"channel": MARKUP, "failed": 1}])
+    assert MARKUP in Read(summary([failing])).shown
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "words"),
+    [
+        (104, 100, "before 100, +4%"), (50, 100, "before 100, -50%"), (3, 3, "before 3, ±0%"), (3, 0, "before 0"),
+        (None, 3, "before 3"), (3, None, ""), (12345, 1, "before 1, +1,234,400%"),
+    ],
+)  # fmt: skip
+def test_beside_a_figure_stands_what_it_was_and_the_change_with_its_sign(
+    now: float | None, then: float | None, words: str
+) -> None:
+    assert remark(now, then, written) == words
+
+
 def test_what_was_only_before_is_shown_too(tmp_path: Path) -> None:
     before = [{"channel": "gone", "consumer": "c", "finished": 3, "attainment": 1.0}]
     write(tmp_path, heading(compares=True), [replace(sla(), before=before)])
@@ -201,6 +254,18 @@ def test_a_table_too_long_for_a_page_says_where_the_rest_is(tmp_path: Path) -> N
     write(tmp_path, heading(), [throughput(hours=400)])
     assert "The first 500 of 800 rows; throughput.csv has them all." in read(tmp_path).shown
     assert len(rows_of(tmp_path / "throughput.csv")) == 800
+
+
+@pytest.mark.parametrize(("hours", "words"), [(1, "2 rows."), (0, "Nothing in this range.")])
+def test_a_table_says_how_many_rows_it_has(hours: int, words: str) -> None:
+    assert words in Read(table(throughput(hours=hours), heading())).shown
+
+
+def test_each_figure_has_one_column_on_the_page_and_three_in_the_files(tmp_path: Path) -> None:
+    result = replace(throughput(hours=1), before=throughput(hours=1, factor=2).rows)
+    write(tmp_path, heading(compares=True), [result])
+    assert read(tmp_path).tags.count("th") == len(result.columns) - len({"hours_in"})
+    assert list(rows_of(tmp_path / "throughput.csv")[0])[3:6] == ["messages", "messages before", "messages change %"]
 
 
 def test_a_picture_of_too_many_lines_shows_the_biggest_and_says_so() -> None:
@@ -277,6 +342,54 @@ def test_what_went_well_is_drawn_calm_and_what_failed_is_not() -> None:
     }  # fmt: skip
 
 
+def coloured(result: Result, colours: Colours) -> dict[str, str]:
+    drawn = pictures.draw(result, heading(), colours)
+    assert drawn
+    scale = drawn.spec["encoding"]["color"]["scale"]
+    return dict(zip(scale["domain"], scale["range"], strict=True))
+
+
+def test_a_channel_has_the_same_colour_in_all_pictures() -> None:
+    colours = Colours()
+    busy, quiet = throughput(hours=1).rows
+    first = coloured(
+        replace(throughput(), rows=[{**busy, "channel": "a"}, {**quiet, "channel": "z", "messages": 9}]), colours
+    )
+    assert first == {"a": COLOURS[1], "z": COLOURS[0]}
+    late = [{"hour": START, "channel": channel, "p95": 1.0} for channel in ("a", "n", "z")]
+    assert coloured(replace(nothing("latency"), rows=late), colours) == {**first, "n": COLOURS[2]}
+    assert coloured(producers(("shop", START)), colours) == {"orders": COLOURS[3]}
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["dead", "delivered", "open"], 3), (["history-orders"] * 5, 2), (["x" * 40, "y"], 2), (["x" * 60, "y"], 1),
+        ([], 1),
+    ],
+)  # fmt: skip
+def test_a_legend_has_as_many_columns_as_a_phone_has_room_for(names: list[str], columns: int) -> None:
+    assert fitting(names, 280) == columns
+
+
+def test_a_reason_has_the_same_colour_whether_it_is_of_letters_or_of_attempts() -> None:
+    colours = Colours()
+    whose = {"channel": "orders", "consumer": "c"}
+    letters = [{**whose, "reason": reason, "entered": 1} for reason in ("timeout", "http_500")]
+    failing = [{**whose, "main_reason": "http_500", "failed": 1}]
+    told = coloured(replace(nothing("dead_letters"), rows=letters), colours)
+    assert coloured(replace(nothing("failing_consumers"), rows=failing), colours) == {"http_500": told["http_500"]}
+
+
+def test_two_names_in_one_picture_look_alike_only_when_there_is_no_colour_left() -> None:
+    colours = Colours()
+    colours.of("channel", [f"c{number}" for number in range(len(COLOURS))])
+    # The ninth would look like the first.
+    both = colours.of("channel", ["c8", "c0"])
+    assert both == {"c0": COLOURS[0], "c8": COLOURS[1]}
+    assert colours.of("channel", ["c8"]) == {"c8": COLOURS[0]}
+
+
 @pytest.mark.parametrize("picture", [one for one in PICTURES.values() if isinstance(one, Bars)])
 def test_each_of_several_figures_in_a_bar_has_a_colour_that_means_something(picture: Bars) -> None:
     assert len(picture.values) == 1 or set(picture.values) <= MEANT.keys()
@@ -286,16 +399,17 @@ def test_an_axis_of_counts_has_whole_numbers_and_one_of_seconds_need_not() -> No
     few = draw(retries((1, 1)), heading())
     seconds = draw(replace(nothing("lateness"), rows=[{"horizon": "minute", "p95": 0.4}]), heading())
     assert few
-    assert few.spec["encoding"]["x"]["axis"] == {"labelOverlap": True, **WHOLE}
+    assert few.spec["encoding"]["x"]["axis"] == {**APART, **WHOLE}
     assert seconds
-    assert seconds.spec["encoding"]["x"]["axis"] == {"labelOverlap": True}
+    assert seconds.spec["encoding"]["x"]["axis"] == APART
 
 
 def test_shares_are_percent_on_the_page_and_fractions_in_the_files(tmp_path: Path) -> None:
     seen = retries((2, 1))
     write(tmp_path, heading(compares=True), [replace(seen, before=retries((1, 3)).rows)])
     shown = read(tmp_path).shown
-    assert "66.67%25%" in shown
+    assert "66.67%before 25%, +166.7%" in shown
+    assert "change %" not in shown
     [row] = rows_of(tmp_path / "retries.csv")
     assert (row["success_rate"][:6], row["success_rate before"]) == ("0.6666", "0.25")
 
