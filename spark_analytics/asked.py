@@ -48,12 +48,12 @@ class Asked:
 def _check_range(start: datetime, end: datetime) -> None:
     if start.tzinfo is None or end.tzinfo is None:
         raise BadRange("A report's times have a zone.")
+    if start < EARLIEST or end > LATEST:
+        raise BadRange
     if start >= end:
         raise BadRange(
             f"A report ends after it begins: {end:%Y-%m-%d %H:%M %Z} is not after {start:%Y-%m-%d %H:%M %Z}."
         )
-    if start < EARLIEST or end > LATEST:
-        raise BadRange
 
 
 def _hour_of(moment: datetime) -> datetime:

@@ -217,6 +217,8 @@ def words(report: Report) -> str:
 def wish(report: Report) -> list[str]:
     """What was asked for, a line each."""
     asked = report.asked
+    if not asked:
+        return []
     lines = [
         f"{report.period} (UTC), the end not included",
         f"Channels: {', '.join(asked['channels']) or 'all'}",

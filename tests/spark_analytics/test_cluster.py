@@ -25,7 +25,8 @@ from spark_analytics.pack import pack
 from spark_analytics.settings import Settings
 from tests.spark_analytics.odd_rows import make_history
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# Ids from 1, as slices have them: each reader finds some.
+pytestmark = pytest.mark.django_db(transaction=True, reset_sequences=True)
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 SPARK_SUBMIT = SPARK_CLASS.with_name("spark-submit")
 LOOPBACK = "127.0.0.1"
@@ -98,7 +99,14 @@ def submit(lake: Settings, master: str, folder: Path, *words: str) -> str:
     with tarfile.open(archive) as packed:
         packed.extractall(unpacked, filter="data")
     python = Path(sys.base_prefix) / "bin" / "python3"
-    told = {"spark.pyspark.python": str(python), "spark.executorEnv.PYTHONPATH": "environment"}
+    told = {
+        "spark.pyspark.python": str(python),
+        "spark.executorEnv.PYTHONPATH": "environment",
+        # How many read is up to the cores that are there: all of them are waited for.
+        "spark.cores.max": "4",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
+    }
     settings = [word for name, value in told.items() for word in ("--conf", f"{name}={value}")]
     command = [str(SPARK_SUBMIT), "--master", master, "--archives", f"{archive}#environment", *settings]
     here = {"JAVA_HOME": str(java_home(folder)), "PYTHONPATH": str(unpacked)}
