@@ -131,11 +131,12 @@ class Callers:
             connection.close()
 
 
-def test_nobody_who_was_let_in_is_cut_off(registered: Broker) -> None:
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_nobody_who_was_let_in_is_cut_off(registered: Broker, processes: str) -> None:
     """New connections all the time, to the very end: those in the listener's queue are served as well."""
-    with serving(registered, WEB_DRAIN_SECONDS="1") as web:
+    with serving(registered, WEB_DRAIN_SECONDS="1", WEB_PROCESSES=processes) as web:
         callers = Callers(web.port)
-        threads = [threading.Thread(target=callers.call, args=[f"caller-{n}"]) for n in range(8)]
+        threads = [threading.Thread(target=callers.call, args=[f"caller-{processes}-{n}"]) for n in range(8)]
         for thread in threads:
             thread.start()
         wait_until(lambda: callers.answered > 100, PATIENCE)

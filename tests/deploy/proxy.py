@@ -69,6 +69,8 @@ def _ours(text: str, proxy: Proxy) -> str:
     here = {
         "/tmp/": f"{proxy.directory}/",  # noqa: S108
         "/dev/stdout": f"{proxy.directory}/access.log",
+        # A server that is away is a line for each request: it would bury what a test has to say.
+        "error_log stderr": f"error_log {proxy.directory}/error.log",
         "/run/secrets/tls_certificate": str(proxy.certificate),
         "/run/secrets/tls_key": f"{proxy.directory}/key.pem",
         "listen 8080": f"listen 127.0.0.1:{proxy.plain_port}",
