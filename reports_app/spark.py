@@ -12,30 +12,13 @@ class NotBroughtIn(Exception):
     """An export that did not come about for a reason that has words, and that the next one may not have."""
 
 
-class Twice:
-    """A run that compares makes each report twice: the second time it is the period before's."""
-
-    def __init__(self, hear: Hear) -> None:
-        self._hear = hear
-        self._heard: set[str] = set()
-        self._last, self._shown = "", ""
-
-    def hear(self, share: float, words: str) -> None:
-        if words != self._last:
-            self._shown = f"{words}, the period before" if words in self._heard else words
-            self._heard.add(words)
-            self._last = words
-        self._hear(share, self._shown)
-
-
 def make(asked: dict[str, Any], directory: Path, hear: Hear) -> None:
     """All reports, with the session that the last run has left open."""
     # Only here: pyspark is not installed where the other processes run.
     from spark_analytics.arguments import asked_in  # noqa: PLC0415
     from spark_analytics.run import run  # noqa: PLC0415
 
-    twice = Twice(hear)
-    run(asked_in(asked), directory, lambda told: twice.hear(told.share, told.words), compares=asked["compare"])
+    run(asked_in(asked), directory, lambda told: hear(told.share, told.words), compares=asked["compare"])
 
 
 def bring_in(hear: Hear) -> None:

@@ -41,7 +41,7 @@ def run(asked: Asked, directory: Path, tell: Tell, *, compares: bool) -> Path:
         with Writer(directory, _heading(asked, gathered, compares=compares)) as writer:
             results = painted(results_of(spark, gathered, asked, meter), writer)
             if compares:
-                before = list(results_of(spark, gathered, asked.before, meter))
+                before = list(results_of(spark, gathered, asked.before, meter, "{}, the period before"))
                 results = [replace(now, before=then.rows) for now, then in zip(results, before, strict=True)]
             meter.step("drawing")
             path = writer.finish(results)
@@ -59,12 +59,14 @@ def painted(found: Generator[Result], writer: Writer) -> list[Result]:
     return results
 
 
-def results_of(spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter) -> Generator[Result]:
-    """In their order, each as soon as it and those before it are there."""
+def results_of(
+    spark: SparkSession, gathered: Gathered, asked: Asked, meter: Meter, words: str = "{}"
+) -> Generator[Result]:
+    """In their order, each as soon as it and those before it are there. `words` tell of one under way, by its title."""
     facts = Facts.of(spark, gathered.rollups, gathered.names, asked).kept()
 
     def result_of(report: Report) -> Result:
-        meter.step(report.TITLE.lower())
+        meter.step(words.format(report.TITLE.lower()))
         rows = report.build(facts, asked)
         return Result(report.NAME, report.TITLE, report.ABOUT, report.KEYS, tuple(rows.columns), collected(rows))
 

@@ -19,7 +19,6 @@ from channels_app.models import DeliveryJob, JobStatus
 from channels_app.models import Progress as Mark
 from reports_app import night, services, tasks
 from reports_app.models import Report, ReportStatus
-from reports_app.spark import Twice
 from spark_analytics.arguments import asked_in
 from spark_analytics.errors import NoDatabase, UnknownChannel
 from spark_analytics.gathered import check
@@ -170,16 +169,6 @@ def test_an_export_that_fails_unawares_is_logged_with_where(
     assert (told["log_level"], told["exc_info"]) == ("error", True)
 
 
-def test_a_run_that_compares_tells_the_reports_of_the_period_before_apart() -> None:
-    heard: list[str] = []
-    twice = Twice(lambda _share, words: heard.append(words))
-    for words in ("throughput", "throughput", "delivery", "throughput", "delivery", "delivery", "drawing"):
-        twice.hear(0.5, words)
-    first = ["throughput", "throughput", "delivery"]
-    second = ["throughput, the period before", *["delivery, the period before"] * 2]
-    assert heard == [*first, *second, "drawing"]
-
-
 def _break_export(report: Report) -> None:
     """As soon as its page tells of it."""
     try:
@@ -196,13 +185,16 @@ def ended(cursor: Any) -> bool:
     return bool(cursor.rowcount)
 
 
-def test_progress_goes_up_to_the_end(spark: SparkSession, traffic: None, tmp_path: Any) -> None:
+def test_progress_goes_up_to_the_end_and_tells_two_periods_apart(
+    spark: SparkSession, traffic: None, tmp_path: Any
+) -> None:
     told: list[Progress] = []
-    run(asked_in(ask().asked), tmp_path / "out", told.append, compares=False)
+    run(asked_in(ask().asked), tmp_path / "out", told.append, compares=True)
     shares = [progress.share for progress in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert "throughput" in {progress.words for progress in told}
+    words = [progress.words for progress in told]
+    assert words.index("throughput") < words.index("throughput, the period before") < words.index("drawing")
 
 
 def test_what_is_wrong_is_said_before_spark_is_asked(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
