@@ -20,8 +20,8 @@ from broker_project.api import ending, last_call
 
 # What was let in at the very end has its request on the way.
 LAST_SECONDS = 1.0
-# The network's part in a handshake that has begun.
-HANDSHAKE_SECONDS = 0.1
+# For handshakes that have begun to end. Short: who comes meanwhile waits a second to be refused.
+HANDSHAKE_SECONDS = 0.02
 LOOK_SECONDS = 0.02
 
 
