@@ -10,6 +10,7 @@ import struct
 import sys
 from asyncio import Server
 from collections.abc import Iterable
+from contextlib import suppress
 
 # <asm-generic/socket.h>: Python has no name for it.
 SO_ATTACH_FILTER = 26
@@ -20,14 +21,15 @@ _NO_NEWCOMERS = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 0x02), (0x06
 def turn_away(listener: socket.socket) -> None:
     """From now on who asks to connect hears nothing: a second later it asks again, and then it is refused.
 
-    Who is already shaking hands gets in. On what is not Linux nothing is done.
+    Who is already shaking hands gets in. Where there is no such filter (no Linux, or a sandbox that plays its kernel)
+    nothing is done.
     """
     if sys.platform != "linux":
         return
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in _NO_NEWCOMERS))
-    listener.setsockopt(
-        socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(_NO_NEWCOMERS), ctypes.addressof(program))
-    )
+    asked = struct.pack("HP", len(_NO_NEWCOMERS), ctypes.addressof(program))
+    with suppress(OSError):
+        listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, asked)
 
 
 def listeners_of(servers: Iterable[Server]) -> list[socket.socket]:
