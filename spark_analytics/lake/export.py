@@ -5,7 +5,7 @@ A run that dies leaves files that no row names; the next run begins where the ro
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -103,7 +103,12 @@ def alone(url: str) -> Iterator[Connection]:
     with psycopg.connect(url, autocommit=True) as connection:
         if connection.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() != (True,):
             raise ExportRuns
-        yield connection
+        try:
+            yield connection
+        finally:
+            # By itself a server lets go of it a moment after its client has left.
+            with suppress(psycopg.Error):
+                connection.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def _plan(run: Run, *, everything: bool, now: datetime) -> list[Work]:

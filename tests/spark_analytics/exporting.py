@@ -54,5 +54,7 @@ def waiting(lake: Settings) -> list[int]:
 
 
 def lock_is_held(lake: Settings) -> bool:
+    asked = """SELECT 1 FROM pg_locks AS held JOIN pg_database ON pg_database.oid = held.database
+    WHERE held.locktype = 'advisory' AND datname = current_database()"""
     with psycopg.connect(lake.database_url) as connection:
-        return bool(connection.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'").fetchone())
+        return bool(connection.execute(asked).fetchone())

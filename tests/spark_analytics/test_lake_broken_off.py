@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from channels_app.models import DeliveryJob, Message
 from reports_app.models import LakeKind, LakeSlice
 from spark_analytics.lake import plan
-from spark_analytics.lake.export import ExportRuns, export
+from spark_analytics.lake.export import LOCK, ExportRuns, alone, export
 from spark_analytics.settings import Settings
 from spark_analytics.troubles import INTERRUPTED
 from spark_analytics.verify import Found
@@ -144,3 +144,12 @@ def test_only_one_exports_at_a_time(spark: SparkSession, lake: Settings, bring: 
         bring()
     list(first)
     assert found(spark, lake) == ALL_EQUAL
+
+
+def test_the_next_may_begin_as_soon_as_one_has_ended(lake: Settings) -> None:
+    with psycopg.connect(lake.database_url, autocommit=True) as another:
+        for _ in range(300):
+            with alone(lake.database_url):
+                pass
+            assert another.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() == (True,)
+            another.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
