@@ -11,6 +11,7 @@ from signal import SIGKILL, Signals
 
 import psutil
 
+from broker_project.cli import sessions
 from broker_project.cli.backoff import next_wait
 from broker_project.cli.launch import Launch
 from broker_project.cli.output import Output
@@ -77,7 +78,7 @@ class Child:
             code = await process.wait()
         finally:
             becoming_up.cancel()
-        _kill_group(process.pid)
+        await _clear_up(process.pid)
         # The last words are often the most telling ones; but an orphan may hold the pipe open.
         await asyncio.to_thread(self._listener.join, 1.0)
         return f"(pid {process.pid}) {_cause(code)}"
@@ -129,8 +130,9 @@ class Child:
                 process.send_signal(signal)
             if await _ended(process, seconds, hurry):
                 break
-        _kill_group(process.pid)
+        sessions.tell(process.pid, SIGKILL)
         await process.wait()
+        await _clear_up(process.pid)
 
     def _give_up_if_hopeless(self, reason: str) -> None:
         if self.state.restarts < HOPELESS or self._up.done():
@@ -155,9 +157,10 @@ async def _ended(process: Process, seconds: float, hurry: asyncio.Event) -> bool
     return process.returncode is not None
 
 
-def _kill_group(pid: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, SIGKILL)
+async def _clear_up(session: int) -> None:
+    """The first word is told at once: a thread that nobody waits for any more may never begin."""
+    sessions.tell(session, SIGKILL)
+    await asyncio.to_thread(sessions.clear, session)
 
 
 def _created(pid: int) -> float:

@@ -3,13 +3,12 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import psutil
+from broker_project.cli import sessions
 
 # From a terminal's keys, from a terminal that is closed, from elsewhere.
 ENDINGS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
@@ -34,9 +33,10 @@ def run_in_own_session(command: list[str], environment: Mapping[str, str]) -> in
     early: list[int] = []
     with _handled(ENDINGS, early.append):
         session = subprocess.Popen(command, env=environment, start_new_session=True)
-        with _handled(ENDINGS, partial(_tell, session.pid)), _handled([signal.SIGTSTP], lambda _: _pause(session.pid)):
+        tell = partial(sessions.tell, session.pid)
+        with _handled(ENDINGS, tell), _handled([signal.SIGTSTP], lambda _: _pause(tell)):
             for number in early:
-                _tell(session.pid, number)
+                tell(number)
             code = session.wait()
             _see_out(session.pid)
     return _as_a_shell_says(code)
@@ -56,36 +56,15 @@ def _as_a_shell_says(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _tell(group: int, number: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, number)
-
-
-def _pause(group: int) -> None:
-    """A Ctrl-Z: no shell knows of that group, so it stops with us and goes on with us."""
-    _tell(group, signal.SIGSTOP)
+def _pause(tell: Callable[[int], None]) -> None:
+    """A Ctrl-Z: no shell knows of that session, so it stops with us and goes on with us."""
+    tell(signal.SIGSTOP)
     os.kill(os.getpid(), signal.SIGSTOP)
-    _tell(group, signal.SIGCONT)
+    tell(signal.SIGCONT)
 
 
 def _see_out(session: int) -> None:
     """Java clears up and ends a moment after its Python, but not if that was interrupted while Java started."""
-    _tell(session, signal.SIGTERM)
-    deadline = time.monotonic() + GRACE_SECONDS
-    while (left := _living(session)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    for pid in left:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _living(session: int) -> list[int]:
-    """A group is too little: Spark's own Python makes one for itself."""
-    return [process.pid for process in psutil.process_iter() if _lives_in(session, process)]
-
-
-def _lives_in(session: int, process: psutil.Process) -> bool:
-    try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, PermissionError, psutil.Error):
-        return False
+    sessions.tell(session, signal.SIGTERM)
+    if not sessions.wait_for_end(session, GRACE_SECONDS):
+        sessions.clear(session)

@@ -1,13 +1,12 @@
 """What a manager that crashed left running is stopped before anything is started again."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 
 import psutil
 
-from broker_project.cli import state
+from broker_project.cli import sessions, state
 from broker_project.cli.parts import BY_NAME, TERM, Manners, Part
 from broker_project.embedded.strays import ask_to_end
 
@@ -26,9 +25,8 @@ def stop(data_dir: Path) -> list[str]:
 
 def stop_process(process: psutil.Process, manners: Manners) -> None:
     ask_to_end([process], (*manners, (SIGKILL, 5.0)))
-    # It led a group of its own; its helpers go with it.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, SIGKILL)
+    # It led a session of its own; its helpers go with it.
+    sessions.clear(process.pid)
 
 
 def _part(each: Found) -> Part:

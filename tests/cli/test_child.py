@@ -20,8 +20,8 @@ from tests.acceptance.running import is_alive
 TERM: Manners = ((signal.SIGTERM, 10.0),)
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
-# Its helper holds on to the same pipe.
-HELPER = f"import subprocess; print(subprocess.Popen(['sleep', '60']).pid); {SLEEP}"
+# Its helper holds on to the same pipe, and may be of another group.
+HELPER = f"import subprocess; print(subprocess.Popen(['sleep', '60'], process_group=%s).pid); {SLEEP}"
 
 
 def launch(script: str, log: Path, manners: Manners = TERM) -> Launch:
@@ -52,7 +52,8 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-def test_a_killed_child_gets_a_new_process_and_its_old_group_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [None, 0], ids=["same group", "own group"])
+def test_a_killed_child_gets_a_new_process_and_its_old_session_is_gone(tmp_path: Path, group: int | None) -> None:
     log = tmp_path / "logs/sleeper.log"
 
     async def story(child: Child) -> None:
@@ -63,7 +64,7 @@ def test_a_killed_child_gets_a_new_process_and_its_old_group_is_gone(tmp_path: P
         await until(lambda: child.state.state == "running" and child.state.pid != first)
         assert not is_alive(helper)
 
-    child = lived_by(launch(HELPER, log), tmp_path, story)
+    child = lived_by(launch(HELPER % group, log), tmp_path, story)
     assert (child.state.restarts, child.state.state, child.state.pid) == (1, "stopped", None)
     assert "was killed by SIGKILL; starting it again in 0.2 s" in (tmp_path / "logs/manager.log").read_text()
     assert [pid for pid in map(int, filter(str.isdigit, log.read_text().split())) if is_alive(pid)] == []
