@@ -1,7 +1,8 @@
 """Beat, with a sign of life of its own: without it a dead worker and a dead beat look the same."""
 
+import signal
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 from django.db import DatabaseError
@@ -18,8 +19,26 @@ class ProgressScheduler(DatabaseScheduler):
     """The beat table in the database: staff see it and may pause an entry; intervals are the settings'."""
 
     _marked_at = float("-inf")
+    _told_to_end = False
+
+    def setup_schedule(self) -> None:
+        """Before its first query, beat hears of its end from here.
+
+        Celery's handler first writes to the database, from wherever beat is: within a query that fails, and what sees
+        to failures there keeps beat alive.
+        """
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        super().setup_schedule()
+
+    def _end(self, *_: object) -> NoReturn:
+        self._told_to_end = True
+        raise SystemExit
 
     def tick(self, *args: Any, **kwargs: Any) -> Any:
+        if self._told_to_end:
+            # An exception that comes while Python clears up is dropped.
+            raise SystemExit
         wait = super().tick(*args, **kwargs)
         self._mark()
         return wait
