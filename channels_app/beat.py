@@ -24,8 +24,8 @@ class ProgressScheduler(DatabaseScheduler):
     def setup_schedule(self) -> None:
         """Before its first query, beat hears of its end from here.
 
-        Celery's handler first writes to the database, from wherever beat is: within a query that fails, and what sees
-        to failures there keeps beat alive.
+        Celery's handler writes to the database before it ends beat. Within a query, that fails; and where a failed
+        query is survived, beat goes on.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)

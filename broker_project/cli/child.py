@@ -78,7 +78,7 @@ class Child:
             code = await process.wait()
         finally:
             becoming_up.cancel()
-        await _clear_up(process.pid)
+        await _clear_up(process)
         # The last words are often the most telling ones; but an orphan may hold the pipe open.
         await asyncio.to_thread(self._listener.join, 1.0)
         return f"(pid {process.pid}) {_cause(code)}"
@@ -130,9 +130,7 @@ class Child:
                 process.send_signal(signal)
             if await _ended(process, seconds, hurry):
                 break
-        sessions.tell(process.pid, SIGKILL)
-        await process.wait()
-        await _clear_up(process.pid)
+        await _clear_up(process)
 
     def _give_up_if_hopeless(self, reason: str) -> None:
         if self.state.restarts < HOPELESS or self._up.done():
@@ -157,10 +155,12 @@ async def _ended(process: Process, seconds: float, hurry: asyncio.Event) -> bool
     return process.returncode is not None
 
 
-async def _clear_up(session: int) -> None:
-    """The first word is told at once: a thread that nobody waits for any more may never begin."""
-    sessions.tell(session, SIGKILL)
-    await asyncio.to_thread(sessions.clear, session)
+async def _clear_up(process: Process) -> None:
+    """Kill it, if it lives, and what it has started."""
+    # Told at once: a thread that nobody waits for any more may never begin.
+    sessions.tell(process.pid, SIGKILL)
+    await process.wait()
+    await asyncio.to_thread(sessions.kill, process.pid)
 
 
 def _created(pid: int) -> float:

@@ -38,7 +38,8 @@ def run_in_own_session(command: list[str], environment: Mapping[str, str]) -> in
             for number in early:
                 tell(number)
             code = session.wait()
-            _see_out(session.pid)
+            # Java clears up and ends a moment after its Python, but not if that was interrupted while Java started.
+            sessions.see_out(session.pid, GRACE_SECONDS)
     return _as_a_shell_says(code)
 
 
@@ -61,10 +62,3 @@ def _pause(tell: Callable[[int], None]) -> None:
     tell(signal.SIGSTOP)
     os.kill(os.getpid(), signal.SIGSTOP)
     tell(signal.SIGCONT)
-
-
-def _see_out(session: int) -> None:
-    """Java clears up and ends a moment after its Python, but not if that was interrupted while Java started."""
-    sessions.tell(session, signal.SIGTERM)
-    if not sessions.wait_for_end(session, GRACE_SECONDS):
-        sessions.clear(session)

@@ -26,7 +26,7 @@ def stop(data_dir: Path) -> list[str]:
 def stop_process(process: psutil.Process, manners: Manners) -> None:
     ask_to_end([process], (*manners, (SIGKILL, 5.0)))
     # It led a session of its own; its helpers go with it.
-    sessions.clear(process.pid)
+    sessions.kill(process.pid)
 
 
 def _part(each: Found) -> Part:

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-import os
 import sys
 from asyncio.subprocess import PIPE
-from contextlib import suppress
 from dataclasses import dataclass, field
 from signal import SIGKILL
 
+from broker_project.cli import sessions
 from broker_project.cli.surroundings import TOP
 from broker_project.lib.errors import BrokerError
 
@@ -43,8 +42,7 @@ async def prepare(environment: dict[str, str]) -> Prepared:
     try:
         said, complained = await process.communicate()
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, SIGKILL)
+        sessions.tell(process.pid, SIGKILL)
     if process.returncode:
         raise NotPrepared(f"The broker could not be prepared:\n{complained.decode(errors='replace').strip()}")
     return Prepared(**json.loads(said.decode().splitlines()[-1]))

@@ -1,14 +1,15 @@
 """What is left of a program that led a session of its own."""
 
 import os
-import time
 from contextlib import suppress
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 
 import psutil
 
-# For the kernel to end those it was told to kill.
-PATIENCE_SECONDS = 5.0
+from broker_project.embedded.strays import ask_to_end
+
+# Until the kernel comes to them, they hold their ports and files.
+KILL = ((SIGKILL, 5.0),)
 
 
 def tell(session: int, number: int) -> None:
@@ -17,31 +18,23 @@ def tell(session: int, number: int) -> None:
         os.killpg(session, number)
 
 
-def wait_for_end(session: int, seconds: float) -> bool:
-    """True once nobody of it lives."""
-    deadline = time.monotonic() + seconds
-    while _living(session):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+def see_out(session: int, seconds: float) -> None:
+    """Give them time to clear up; then kill who is left, also who came meanwhile."""
+    ask_to_end(_members(session), ((SIGTERM, seconds),))
+    kill(session)
 
 
-def clear(session: int) -> None:
-    """Kill who is left, and wait: until the kernel comes to them, they hold their ports and files."""
-    for process in _living(session):
-        with suppress(psutil.Error):
-            process.send_signal(SIGKILL)
-    wait_for_end(session, PATIENCE_SECONDS)
+def kill(session: int) -> None:
+    ask_to_end(_members(session), KILL)
 
 
-def _living(session: int) -> list[psutil.Process]:
+def _members(session: int) -> list[psutil.Process]:
     """A group is too little: Spark's own Python makes one for itself."""
-    return [process for process in psutil.process_iter() if _lives_in(session, process)]
+    return [process for process in psutil.process_iter() if _session_of(process) == session]
 
 
-def _lives_in(session: int, process: psutil.Process) -> bool:
+def _session_of(process: psutil.Process) -> int | None:
     try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, PermissionError, psutil.Error):
-        return False
+        return os.getsid(process.pid)
+    except OSError:
+        return None

@@ -8,10 +8,9 @@ import psycopg
 
 from tests.acceptance.engine import CELERY
 from tests.acceptance.servers import START_SECONDS, Broker, broker, wait_until
+from tests.channels_app.locks import SOMEBODY_WAITS
 
 __all__ = ["broker"]
-
-_WAITS = "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
 def start(broker: Broker) -> "subprocess.Popen[bytes]":
@@ -26,7 +25,7 @@ def locked(broker: Broker, table: str) -> Iterator[psycopg.Connection]:
 
 
 def wait_until_it_waits(connection: psycopg.Connection) -> None:
-    wait_until(lambda: connection.execute(_WAITS).fetchone() is not None, START_SECONDS)
+    wait_until(lambda: connection.execute(SOMEBODY_WAITS).fetchone() is not None, START_SECONDS)
 
 
 def test_it_ends_while_it_starts(broker: Broker) -> None:
