@@ -10,6 +10,8 @@ import pytest
 from broker_project.api import last_call
 
 SECONDS = 30.0
+# <asm-generic/socket.h>: from then on the kernel refuses filters on this socket.
+SO_LOCK_FILTER = 44
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a filter")
 
@@ -61,3 +63,11 @@ def test_who_was_let_in_is_heard_and_answered(listener: socket.socket) -> None:
             let_in.sendall(b"an answer")
         early.setblocking(True)
         assert early.recv(100) == b"an answer"
+
+
+def test_without_a_filter_the_listener_goes_on_as_it_was(listener: socket.socket) -> None:
+    listener.setsockopt(socket.SOL_SOCKET, SO_LOCK_FILTER, 1)
+    last_call.turn_away(listener)
+    with _call(listener) as caller:
+        assert _is_through(caller, SECONDS)
+        assert _refusal(caller) == 0
