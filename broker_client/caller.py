@@ -1,5 +1,6 @@
 """What both twins are made with: who calls, how often, for how long."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from broker_client.retries import Retries
 from broker_client.wire import base_url, client_headers
 
 
-class Caller:
+class Caller(ABC):
     """`consumer_tokens` are by channel and consumer: {"orders/billing": "…"}."""
 
     def __init__(
@@ -38,8 +39,8 @@ class Caller:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._address)!r})"
 
-    def _open(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _open(self) -> None: ...
 
     def _settings(self) -> dict[str, Any]:
         """Of the HTTP client. Whoever waits for a job holds a connection: their number is the caller's affair."""
