@@ -42,7 +42,7 @@ TRIED_ELSEWHERE = {
 NOT_RUN = {
     "README.md": (2, "the first would run these tests, the other needs Docker"),
     "CONTRIBUTING.md": (1, "would run these tests"),
-    "docs/benchmarks.md": (1, "a quarter of an hour; tests/benchmarks runs each scenario small"),
+    "docs/benchmarks.md": (1, "takes long; tests/benchmarks runs each scenario small"),
     "docs/chaos.md": (1, "would run tests/chaos, which runs by itself"),
     "docs/demo.md": (1, "goes on until it is stopped; tests/acceptance/test_demo_browser.py runs it"),
     "docs/explorer.md": (1, "names tokens that the reader has; tests/watch_app runs the commands that the page writes"),
