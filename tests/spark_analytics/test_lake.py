@@ -54,6 +54,16 @@ def test_everything_is_in_the_lake_as_it_is(spark: SparkSession, lake: Settings,
     assert {row.content_type for row in rows.collect()} == set(Message.objects.values_list("content_type", flat=True))
 
 
+def test_a_lake_may_be_a_url_with_a_scheme(spark: SparkSession, settings_of_lake: Settings, tmp_path: Path) -> None:
+    lake = replace(settings_of_lake, lake_url=(tmp_path / "lake").as_uri())
+    make_history()
+    first, again = (list(export(spark, lake, everything=True, now=timezone.now())) for _ in range(2))
+    assert sum(done.slices for done in first) == len(TABLES)
+    assert [done.slices + done.again for done in again] == [0] * len(TABLES)
+    assert found(spark, lake) == ALL_EQUAL
+    assert {path.name for path in (tmp_path / "lake").iterdir()} >= {table.name for table in TABLES}
+
+
 def test_an_empty_database_is_an_empty_lake(spark: SparkSession, lake: Settings, bring: Export) -> None:
     assert [done.rows for done in bring()] == [0] * len(TABLES)
     assert found(spark, lake) == {table.name: [] for table in TABLES}

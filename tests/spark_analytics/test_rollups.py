@@ -12,7 +12,7 @@ from spark_analytics.sketches import merged, quantiles_of, share_within, size_of
 from spark_analytics.tables import BY_NAME, TABLES, Table
 from tests.spark_analytics.alike import assert_quantiles
 from tests.spark_analytics.history import DAYS, make_history
-from tests.spark_analytics.reading import as_frame, figures, read, read_names, rows_of
+from tests.spark_analytics.reading import as_frame, figures, read, read_names, rows_of, select
 
 
 def test_there_is_a_roll_up_for_each_table() -> None:
@@ -37,6 +37,19 @@ def test_many_slices_give_the_same_reports_as_one(spark: SparkSession) -> None:
     at_once = figures(Facts.of(spark, whole, names, asked), asked)
     assert all(at_once.values())
     assert figures(Facts.of(spark, sliced, names, asked), asked) == at_once
+
+
+@pytest.mark.django_db
+def test_each_consumer_s_bytes_are_those_of_its_messages(spark: SparkSession) -> None:
+    connection.cursor().execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    make_history(4, messages=60, scheduled=20)
+    rolled = rolled_up("job", read(spark, BY_NAME["job"]))
+    sums = rolled.groupBy("consumer_id").agg(F.sum("bytes").alias("sent"))
+    bytes_of = {row["consumer_id"]: row["sent"] for row in rows_of(sums)}
+    asked = """SELECT consumer_id, sum(octet_length(payload))::bigint AS sent
+    FROM delivery_job AS job JOIN message ON message.id = job.message_id GROUP BY 1"""
+    assert bytes_of == {row["consumer_id"]: row["sent"] for row in select(asked)}
+    assert len(bytes_of) > 1
 
 
 def in_slices(rows: DataFrame, table: Table) -> DataFrame:

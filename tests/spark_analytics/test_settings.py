@@ -47,3 +47,14 @@ def test_a_file_that_holds_no_url_is_refused_without_a_word_of_it(secret: Path, 
 def test_a_file_that_cannot_be_read_ends_the_command(secret: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status"]) == 1
     assert f"DATABASE_URL_FILE: {secret} cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_a_lake_is_a_directory_beside_the_rest_unless_told(
+    secret: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    secret.write_text("postgresql://here/x\n")
+    monkeypatch.setenv("BROKER_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("LAKE_URL", raising=False)
+    assert from_environment().lake_url == str(tmp_path / "lake")
+    monkeypatch.setenv("LAKE_URL", "s3a://bucket/lake/")
+    assert from_environment().lake_url == "s3a://bucket/lake"

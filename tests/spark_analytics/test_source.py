@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, LessThan, StringStartsWith
 
 from channels_app.models import DeliveryJob, Message
-from spark_analytics.snapshot import offered, shared, waiting
+from spark_analytics import snapshot
+from spark_analytics.snapshot import offered, served, shared, waiting
 from spark_analytics.source import NoSnapshot, PostgresReader, Reading, ranges, read, readers_on
 from spark_analytics.tables import JOB, MESSAGE
 from tests.channels_app.delivery.rows import make_job
@@ -84,6 +86,28 @@ def test_partitions_agree_on_a_moment_while_rows_change(
     assert len(rows) == len(jobs)
     assert len({row.priority for row in rows}) == 1
     assert rows[0].priority > 0
+
+
+def test_a_snapshot_is_let_go_while_its_readers_read(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Longer than the test waits: it is not let go because time is up.
+    monkeypatch.setattr(snapshot, "HELD_SECONDS", 600.0)
+    asked = "SELECT split_part(application_name, '=', 2), state FROM pg_stat_activity WHERE application_name LIKE %s"
+    with psycopg.connect(database_url, autocommit=True) as reader, shared(database_url, readers=1) as label:
+
+        def holder() -> tuple[str, str]:
+            with psycopg.connect(database_url, autocommit=True) as watcher:
+                return watcher.execute(asked, [offered(label, "%")]).fetchone() or ("", "")
+
+        def says(name: str) -> None:
+            reader.execute("SELECT set_config('application_name', %s, false)", [name])
+
+        says(waiting(label, 0))
+        wait_until(lambda: holder()[1] == "idle in transaction")
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute(f"SET TRANSACTION SNAPSHOT '{holder()[0]}'")
+        says(served(label, 0))
+        wait_until(lambda: holder()[1] == "idle")
+        assert reader.info.transaction_status == TransactionStatus.INTRANS
 
 
 def test_who_cannot_hold_a_snapshot_says_so_before_any_reader_waits(database_url: str) -> None:
